@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pt/flow.h - instruction flow: from packets and code to what ran.
+ *
+ * A flow yields one stream of items - blocks of instructions, events, errors - in
+ * execution order. A consumer is one loop:
+ *
+ *     while ((n = ptl_flow_next(flow, items, 256)) > 0)
+ *         for (i = 0; i < n; i++)
+ *             switch (items[i].kind) { ... }
+ *
+ * One flow belongs to one thread at a time. Spaces and timelines are shared and const.
+ *
+ * Source: Intel SDM vol. 3, "Intel Processor Trace", sections "Tracing flow",
+ * "Packet sequences".
+ */
+#ifndef PT_FLOW_H
+#define PT_FLOW_H
+
+#include <pt/clock.h>
+#include <pt/cpu.h>
+#include <pt/image.h>
+#include <pt/timeline.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- configuration -------------------------------------------------------- */
+
+#define PTL_FLOW_TICKS       0x0001u /* event PTL_EV_TICK for each TNT and TIP with a new time */
+#define PTL_FLOW_IFLAGS      0x0002u /* events PTL_EV_IFLAG */
+#define PTL_FLOW_END_ON_CALL 0x0004u /* end blocks after direct near calls */
+#define PTL_FLOW_END_ON_JUMP 0x0008u /* end blocks after direct near jumps */
+#define PTL_FLOW_RESYNC      0x0010u /* after an error go on within the segment where possible */
+#define PTL_FLOW_SLOW        0x0020u /* never take the fast path; same items (for tests) */
+#define PTL_FLOW_DISTNT      0x0040u /* trace without TNT: report IPs only */
+#define PTL_FLOW_NO_BRANCH   0x0080u /* BranchEn = 0: FUPs only anchor events */
+#define PTL_FLOW_NORETCOMP   0x0100u /* DisRETC: returns are TIPs, which may be deferred */
+#define PTL_FLOW_OFFSETS     0x0200u /* item offsets are exact per block (costs a little) */
+
+/* IP filter or TraceStop range, both ends inclusive. */
+struct ptl_addr_range {
+    uint64_t a, b;
+    uint8_t config; /* IA32_RTIT_CTL.ADDRn_CFG: 0 unused, 1 filter, 2 TraceStop */
+};
+
+struct ptl_flow_config {
+    size_t size;          /* sizeof(struct ptl_flow_config) */
+    const uint8_t *begin; /* the trace; not copied, must outlive the flow */
+    size_t len;
+    uint64_t offset;               /* added to every offset reported */
+    const struct ptl_space *space; /* code; may be NULL if `cursor` is given */
+    struct ptl_cursor *cursor;     /* code over time; borrowed; may be NULL */
+    struct ptl_clock_config clock;
+    uint32_t errata; /* PTL_ERR_* */
+    uint32_t flags;  /* PTL_FLOW_* */
+    struct ptl_addr_range addr[4];
+};
+
+/* --- items ---------------------------------------------------------------- */
+
+/* Straight code: found once, cached by the flow, shared by all its items.
+ * Valid until the flow is freed, or its space or cursor drops the section. */
+struct ptl_block {
+    uint64_t ip;
+    const uint8_t *bytes;              /* `size` bytes of code */
+    uint32_t size;                     /* bytes */
+    uint16_t ninsn;                    /* instructions, >= 1 */
+    uint8_t mode;                      /* enum ptl_exec_mode */
+    uint8_t iclass;                    /* enum ptl_insn_class of the last instruction */
+    uint8_t last_size;                 /* bytes of the last instruction */
+    const struct ptl_section *section; /* of the first byte */
+    void *user;                        /* the consumer's, NULL at first; see ptl_flow_on_free */
+};
+
+enum ptl_event_type {
+    PTL_EV_ENABLED,        /* TIP.PGE */
+    PTL_EV_DISABLED,       /* TIP.PGD at a branch */
+    PTL_EV_ASYNC_DISABLED, /* FUP, TIP.PGD */
+    PTL_EV_ASYNC_BRANCH,   /* FUP, TIP: interrupt, exception */
+    PTL_EV_PAGING,         /* PIP */
+    PTL_EV_ASYNC_PAGING,
+    PTL_EV_VMCS,
+    PTL_EV_ASYNC_VMCS,
+    PTL_EV_OVERFLOW,
+    PTL_EV_EXEC_MODE,
+    PTL_EV_TSX,
+    PTL_EV_STOP,
+    PTL_EV_EXSTOP,
+    PTL_EV_MWAIT,
+    PTL_EV_PWRE,
+    PTL_EV_PWRX,
+    PTL_EV_PTWRITE,
+    PTL_EV_TICK,
+    PTL_EV_CBR,
+    PTL_EV_MNT,
+    PTL_EV_INTR, /* CFE types from here */
+    PTL_EV_IRET,
+    PTL_EV_SMI,
+    PTL_EV_RSM,
+    PTL_EV_SIPI,
+    PTL_EV_INIT,
+    PTL_EV_VMENTRY,
+    PTL_EV_VMEXIT,
+    PTL_EV_SHUTDOWN,
+    PTL_EV_UINTR,
+    PTL_EV_UIRET,
+    PTL_EV_SWINTR,
+    PTL_EV_SYSCALL,
+    PTL_EV_IFLAG,
+    PTL_EV_TRIG,
+    PTL_EV_PEBS,    /* a PEBS block ended (BEP) */
+    PTL_EV_CONTEXT, /* the cursor switched to another task */
+    PTL_EV_SYNC,    /* decoding (re)starts here: PSB+ read */
+    PTL_EV_MAX_VALUE = PTL_EV_SYNC
+};
+
+struct ptl_event {
+    uint8_t type;    /* enum ptl_event_type */
+    uint8_t have_ip; /* `ip` is valid (else suppressed or without place) */
+    uint8_t status;  /* from PSB+: an update of state, nothing happened */
+    uint8_t have_tsc;
+    uint64_t ip; /* where; for branches: the destination */
+    uint64_t tsc;
+    uint64_t offset; /* of the packet it binds to */
+    uint32_t lost_mtc, lost_cyc;
+    union {
+        struct {
+            uint8_t resumed; /* continues where the disable left off */
+        } enabled;
+        struct {
+            uint64_t at; /* source */
+        } async_disabled;
+        struct {
+            uint64_t from;
+        } async_branch;
+        struct {
+            uint64_t cr3;
+            uint8_t nr;
+        } paging;
+        struct {
+            uint64_t base;
+        } vmcs;
+        struct {
+            uint8_t mode; /* enum ptl_exec_mode; PTL_MODE_UNKNOWN for CS.L and CS.D both set */
+        } exec_mode;
+        struct {
+            uint8_t speculative, aborted;
+        } tsx;
+        struct {
+            uint32_t hints, ext;
+        } mwait;
+        struct {
+            uint8_t state, sub_state, hw;
+        } pwre;
+        struct {
+            uint8_t last, deepest, interrupt, store, autonomous;
+        } pwrx;
+        struct {
+            uint64_t payload;
+            uint8_t size; /* 4 or 8 */
+        } ptwrite;
+        struct {
+            uint8_t ratio;
+        } cbr;
+        struct {
+            uint64_t payload;
+        } mnt;
+        struct {
+            uint64_t cr2, vmxr, vmxq;
+            uint8_t vector, have_vector, have_cr2, have_vmxr, have_vmxq;
+        } cfe; /* all CFE types */
+        struct {
+            uint8_t iflag;
+        } iflag;
+        struct {
+            uint8_t vector, mult;
+            uint16_t icnt;
+        } trig;
+        struct {
+            uint32_t pid, tid;
+        } context;
+    } u;
+};
+
+struct ptl_error {
+    int status;    /* enum ptl_status */
+    uint8_t phase; /* enum ptl_error_phase */
+    uint64_t ip;   /* next instruction, see doc/internals/flow.md */
+    uint64_t offset;
+};
+
+enum ptl_error_phase { PTL_PHASE_FLOW, PTL_PHASE_SYNC, PTL_PHASE_RESYNC };
+
+enum ptl_item_kind {
+    PTL_ITEM_BLOCK,
+    PTL_ITEM_EVENT,
+    PTL_ITEM_ERROR,
+    PTL_ITEM_END /* the trace ends while tracing was on */
+};
+
+#define PTL_ITEM_SPECULATIVE 0x1 /* inside a transaction that may still abort */
+#define PTL_ITEM_PARTIAL     0x2 /* only the first `ninsn` instructions of the block ran */
+
+struct ptl_item {
+    uint8_t kind;    /* enum ptl_item_kind */
+    uint8_t flags;   /* PTL_ITEM_* */
+    uint16_t ninsn;  /* block: instructions that ran; 0 is possible (empty block) */
+    uint32_t skip;   /* block: bytes of the block's code before the first instruction that ran */
+    uint64_t offset; /* trace position the flow stands at */
+    uint64_t tsc;    /* time of the last event, 0 if unknown */
+    union {
+        const struct ptl_block *block;
+        const struct ptl_event *event; /* valid until the next call */
+        const struct ptl_error *error; /* valid until the next call */
+    } u;
+};
+
+/* --- decoding ------------------------------------------------------------- */
+
+struct ptl_flow;
+
+/* Errors: PTL_INVALID, PTL_NOMEM. */
+PTL_API int ptl_flow_new(struct ptl_flow **flow,
+                         const struct ptl_flow_config *config) PTL_MUST_CHECK;
+PTL_API void ptl_flow_free(struct ptl_flow *flow);
+
+/* Called for each non-NULL `user` of the flow's blocks when they are freed. */
+PTL_API void ptl_flow_on_free(struct ptl_flow *flow, void (*free_user)(void *user));
+
+/* Fill up to `cap` items (cap >= 16). Returns their number, 0 at the end of the trace,
+ * or PTL_NOMEM. Decode errors are items. */
+PTL_API int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t cap) PTL_MUST_CHECK;
+
+/* Decode other bytes with the same configuration, keeping the cached blocks: starts at the
+ * first PSB. */
+PTL_API int ptl_flow_restart(struct ptl_flow *flow, const uint8_t *begin, size_t len,
+                             uint64_t offset) PTL_MUST_CHECK;
+
+/* Position: offset of the next packet not yet read; of the last PSB synchronised at. */
+PTL_API uint64_t ptl_flow_offset(const struct ptl_flow *flow);
+PTL_API uint64_t ptl_flow_sync_offset(const struct ptl_flow *flow);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pt/image.h - code: sections (ranges of bytes) and spaces (which section is
+ * mapped where).
+ *
+ * A section is immutable once made, reference counted (atomically), and may be
+ * mapped in any number of spaces. A space is built by one thread and then only
+ * read: any number of decoders in any number of threads may share a const space.
+ */
+#ifndef PT_IMAGE_H
+#define PT_IMAGE_H
+
+#include <pt/insn.h>
+#include <pt/status.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ptl_section;
+struct ptl_space;
+
+/* --- sections ------------------------------------------------------------- */
+
+/* Read up to `len` bytes at `offset` of a section into `buf`: the number of bytes
+ * read, 0 if nothing is there, or a negative status. Must be thread-safe if the
+ * section is used by several threads, and give the same bytes each time. */
+typedef int (*ptl_read_fn)(void *context, uint8_t *buf, size_t len, uint64_t offset);
+
+/* A range of a regular file, mapped read-only. `size` is cut to the end of the
+ * file. Two sections of the same range of the same file share nothing but the page
+ * cache. Errors: PTL_BAD_FILE (cannot open or map, not a regular file; errno tells),
+ * PTL_INVALID (the range is empty), PTL_NOMEM. */
+PTL_API int ptl_section_file(struct ptl_section **section, const char *path, uint64_t offset,
+                             uint64_t size) PTL_MUST_CHECK;
+
+/* Bytes in memory: copied when `copy` is not 0, else they must outlive the section. */
+PTL_API int ptl_section_memory(struct ptl_section **section, const void *bytes, size_t size,
+                               int copy, const char *name) PTL_MUST_CHECK;
+
+/* Bytes from a callback, e.g. a debugger's target memory. `size` bounds the offsets. */
+PTL_API int ptl_section_reader(struct ptl_section **section, ptl_read_fn read, void *context,
+                               uint64_t size, const char *name) PTL_MUST_CHECK;
+
+PTL_API struct ptl_section *ptl_section_ref(struct ptl_section *section);
+PTL_API void ptl_section_unref(struct ptl_section *section); /* NULL is ignored */
+
+PTL_API const char *ptl_section_name(const struct ptl_section *section); /* path or name */
+PTL_API uint64_t ptl_section_offset(const struct ptl_section *section);  /* in its file */
+PTL_API uint64_t ptl_section_size(const struct ptl_section *section);
+/* The bytes, or NULL for a reader section. */
+PTL_API const uint8_t *ptl_section_bytes(const struct ptl_section *section);
+
+/* --- spaces --------------------------------------------------------------- */
+
+/* What is mapped at an address. Valid as long as the space is not changed. */
+struct ptl_mapping {
+    const struct ptl_section *section;
+    uint64_t begin, end;  /* the visible part of the mapping, end exclusive (0: up to 2^64) */
+    uint64_t offset;      /* of `begin` in the section */
+    const uint8_t *bytes; /* at `begin`; NULL for a reader section */
+};
+
+PTL_API int ptl_space_new(struct ptl_space **space) PTL_MUST_CHECK;
+PTL_API void ptl_space_free(struct ptl_space *space);
+/* A copy that shares the sections (fork). */
+PTL_API int ptl_space_clone(struct ptl_space **copy, const struct ptl_space *space) PTL_MUST_CHECK;
+
+/* Map `size` bytes of the section from `offset` at `vaddr`; takes a reference of its
+ * own. What was mapped there before is hidden in the overlapping part only.
+ * Errors: PTL_INVALID (empty, beyond the section, wraps around), PTL_NOMEM. */
+PTL_API int ptl_space_map(struct ptl_space *space, uint64_t vaddr, struct ptl_section *section,
+                          uint64_t offset, uint64_t size) PTL_MUST_CHECK;
+PTL_API int ptl_space_unmap(struct ptl_space *space, uint64_t vaddr, uint64_t size) PTL_MUST_CHECK;
+
+/* Returns 0, or PTL_NOMAP. */
+PTL_API int ptl_space_find(const struct ptl_space *space, uint64_t vaddr, struct ptl_mapping *out);
+
+/* Read up to `len` bytes at `vaddr`, across adjacent mappings. Returns the number of
+ * bytes read (> 0), or PTL_NOMAP if there is none. */
+PTL_API int ptl_space_read(const struct ptl_space *space, uint8_t *buf, size_t len, uint64_t vaddr);
+
+/* Changes whenever the mappings change; never 0. */
+PTL_API uint64_t ptl_space_generation(const struct ptl_space *space);
+
+/* Call `fn` for each mapping in address order; stops when it returns non-zero and
+ * returns that. */
+PTL_API int ptl_space_each(const struct ptl_space *space,
+                           int (*fn)(void *context, const struct ptl_mapping *mapping),
+                           void *context);
+
+/* --- ELF ------------------------------------------------------------------ */
+
+/* One loaded segment, for callers that want to report them. */
+struct ptl_elf_segment {
+    uint64_t offset, size, vaddr; /* as in the file */
+};
+
+/* Map the PT_LOAD segments that have file contents (SDM-independent: ELF gABI
+ * "Program Header"). `base` non-zero: shift so that the lowest vaddr lands there.
+ * `report` (may be NULL) is called per segment mapped.
+ * Errors: PTL_BAD_FILE (cannot be opened or read), PTL_BAD_IMAGE (not ELF, no code,
+ * headers beyond the file), PTL_NOMEM. Segments cut by the end of the file are mapped
+ * as far as they go. */
+PTL_API int ptl_space_load_elf(struct ptl_space *space, const char *path, uint64_t base,
+                               void (*report)(void *context, const struct ptl_elf_segment *segment),
+                               void *context) PTL_MUST_CHECK;
+
+/* --- symbols -------------------------------------------------------------- */
+
+struct ptl_symbols; /* sorted symbols of the files mapped in a space */
+
+/* Read .symtab and .dynsym of every file mapped in the space. Files without symbols are
+ * skipped. */
+PTL_API int ptl_symbols_new(struct ptl_symbols **symbols,
+                            const struct ptl_space *space) PTL_MUST_CHECK;
+PTL_API void ptl_symbols_free(struct ptl_symbols *symbols);
+/* The symbol that covers `vaddr`: its name (owned by `symbols`) and the offset into it;
+ * NULL if there is none. */
+PTL_API const char *ptl_symbols_find(const struct ptl_symbols *symbols, uint64_t vaddr,
+                                     uint64_t *offset);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Install what building and testing libpt needs on Debian 12 (as root, or with sudo).
+#   script/setup.sh          build and run
+#   script/setup.sh --test   and everything the tests use
+set -euo pipefail
+
+build=(gcc cmake ninja-build pkg-config libelf-dev libcapstone-dev libzstd-dev libc6-dev linux-libc-dev git bash gawk)
+test=(clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev libipt-dev linux-perf g++ gcc-multilib
+    python3-minimal parallel binutils busybox-static shellcheck file valgrind universal-ctags)
+
+packages=("${build[@]}")
+case ${1:-} in
+--test) packages+=("${test[@]}") ;;
+'') ;;
+*)
+    echo "usage: script/setup.sh [--test]" >&2
+    exit 2
+    ;;
+esac
+
+missing=()
+for p in "${packages[@]}"; do
+    dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+sudo=
+[ "$(id -u)" -eq 0 ] || sudo=sudo
+echo "installing: ${missing[*]}"
+$sudo apt-get update -q
+DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q --no-install-recommends "${missing[@]}"

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * out.h - the one buffered writer of the tools: no stdio per line.
+ *
+ * Errors stick: after the first failed write all output is dropped and out_close()
+ * reports it once. EPIPE is not an error worth a message (the reader has had enough).
+ */
+#ifndef TOOL_OUT_H
+#define TOOL_OUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct out {
+    char *buf;
+    size_t len, cap;
+    int fd;
+    int error; /* errno of the first failed write, 0 if none */
+};
+
+/* `cap` at least 4096. Returns 0, or -1 without memory. */
+int out_open(struct out *out, int fd, size_t cap);
+/* Flush and free. Returns 0, or the errno of the first failure. */
+int out_close(struct out *out);
+void out_flush(struct out *out);
+
+/* Room for `n` (<= cap) bytes; write there, then out_commit() what was used. */
+static inline char *out_reserve(struct out *out, size_t n)
+{
+    if (out->cap - out->len < n)
+        out_flush(out);
+    return out->buf + out->len;
+}
+
+static inline void out_commit(struct out *out, size_t n)
+{
+    out->len += n;
+}
+
+void out_write(struct out *out, const char *s, size_t n); /* any length */
+void out_str(struct out *out, const char *s);
+void out_char(struct out *out, char c);
+/* printf for what is not hot; at most 4095 characters. */
+void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void out_hex(struct out *out, uint64_t value); /* lower case, no 0x, no padding */
+void out_hex_pad(struct out *out, uint64_t value, unsigned digits); /* zero-padded */
+void out_dec(struct out *out, uint64_t value);
+void out_pad(struct out *out, size_t n); /* n blanks */
+
+/* 16 lower-case digits at `p` (not terminated). The hot one. */
+void text_hex16(char *p, uint64_t value);
+
+#endif
