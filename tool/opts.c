@@ -50,29 +50,48 @@ static unsigned distance(const char *a, const char *b)
     return row[lb];
 }
 
-static void unknown_option(const struct opts *opts, const char *word)
+static const struct opt *nearest(const struct opt *table, const char *word, unsigned *best)
 {
-    const struct opt *near = NULL;
-    unsigned best = 4;
+    const struct opt *near = NULL, *below;
 
-    for (const struct opt *o = opts->table; o->name; o++) {
+    for (const struct opt *o = table; o->name; o++) {
         unsigned d = *o->name && !(o->flags & OPT_HIDDEN) ? distance(word, o->name) : 64;
-        if (d < best) {
-            best = d;
+        if (d < *best) {
+            *best = d;
             near = o;
         }
+        below = o->flags & OPT_SUB ? nearest(o->sub, word, best) : NULL;
+        near = below ? below : near;
     }
+    return near;
+}
+
+static void unknown_option(const struct opts *opts, const char *word)
+{
+    unsigned best = 4;
+    const struct opt *near = nearest(opts->table, word, &best);
+
     opts_error(opts->prog, "unknown option: %s.", word);
     if (near)
         opts_error(opts->prog, "did you mean %s?", near->name);
 }
 
-/* The option that `word` names; *arg points behind '=' or the letter, or is NULL. */
-static const struct opt *find(const struct opts *opts, const char *word, const char **arg)
+/* The option that `word` names; *arg points behind '=' or the letter, or is NULL; *context
+ * moves into the part that a shared table works on. */
+static const struct opt *find(const struct opt *table, const char *word, const char **arg,
+                              char **context)
 {
     *arg = NULL;
-    for (const struct opt *o = opts->table; o->name; o++) {
+    for (const struct opt *o = table; o->name; o++) {
         size_t n = strlen(o->name);
+        if (o->flags & OPT_SUB) {
+            char *inner = *context + o->value;
+            const struct opt *found = find(o->sub, word, arg, &inner);
+            if (found) {
+                *context = inner;
+                return found;
+            }
+        }
         if (!n)
             continue;
         if (!strncmp(word, o->name, n) && (!word[n] || (word[n] == '=' && o->arg))) {
@@ -99,6 +118,7 @@ int opts_parse(const struct opts *opts, int argc, char **argv, int *rest)
 
     for (i = 1; i < argc; i++) {
         const char *word = argv[i], *arg;
+        char *context = opts->context;
         const struct opt *opt;
 
         if (!strcmp(word, "--") && opts->stop_at_word) {
@@ -113,7 +133,7 @@ int opts_parse(const struct opts *opts, int argc, char **argv, int *rest)
                 return status;
             continue;
         }
-        opt = find(opts, word, &arg);
+        opt = find(opts->table, word, &arg, &context);
         if (!opt) {
             unknown_option(opts, word);
             return USAGE_FAILED;
@@ -125,7 +145,7 @@ int opts_parse(const struct opts *opts, int argc, char **argv, int *rest)
             }
             arg = argv[++i];
         }
-        status = opt->apply(opts->context, opt, arg);
+        status = opt->apply(context, opt, arg);
         if (status)
             return status;
     }
@@ -156,16 +176,13 @@ static void wrapped(const char *text, unsigned indent, unsigned width)
     putchar('\n');
 }
 
-void opts_help(const struct opts *opts)
+static void help_rows(const struct opt *table)
 {
-    printf("usage: %s %s\n", opts->prog, opts->usage);
-    if (opts->about) {
-        putchar('\n');
-        wrapped(opts->about, 0, 80);
-    }
-    for (const struct opt *o = opts->table; o->name; o++) {
+    for (const struct opt *o = table; o->name; o++) {
         int n;
-        if (o->flags & OPT_HIDDEN)
+        if (o->flags & OPT_SUB)
+            help_rows(o->sub);
+        if (o->flags & (OPT_HIDDEN | OPT_SUB))
             continue;
         if (!*o->name) {
             printf("\n%s:\n", o->help);
@@ -181,12 +198,30 @@ void opts_help(const struct opts *opts)
     }
 }
 
-void opts_list(const struct opts *opts)
+void opts_help(const struct opts *opts)
 {
-    for (const struct opt *o = opts->table; o->name; o++)
-        if (*o->name && !(o->flags & OPT_HIDDEN))
+    printf("usage: %s %s\n", opts->prog, opts->usage);
+    if (opts->about) {
+        putchar('\n');
+        wrapped(opts->about, 0, 80);
+    }
+    help_rows(opts->table);
+}
+
+static void list_rows(const struct opt *table)
+{
+    for (const struct opt *o = table; o->name; o++) {
+        if (o->flags & OPT_SUB)
+            list_rows(o->sub);
+        else if (*o->name && !(o->flags & OPT_HIDDEN))
             printf("%s\t%s\t%s\t%s\n", o->name, o->alias ? o->alias : "", o->arg ? o->arg : "",
                    o->help);
+    }
+}
+
+void opts_list(const struct opts *opts)
+{
+    list_rows(opts->table);
 }
 
 /* --- arguments -------------------------------------------------------------- */

@@ -23,9 +23,11 @@ struct opt {
     int (*apply)(void *context, const struct opt *opt, const char *arg);
     intptr_t value; /* for `apply`: e.g. offsetof() of a flag */
     unsigned flags;
+    const struct opt *sub; /* OPT_SUB: rows of another table stand here */
 };
 
 #define OPT_HIDDEN 0x1u /* accepted, not shown */
+#define OPT_SUB    0x2u /* a table that tools share; its rows get context + value (an offsetof()) */
 
 struct opts {
     const char *prog; /* as messages begin: argv[0] */
