@@ -172,7 +172,8 @@ struct ptl_packet {
         } bbp;
         struct {
             uint64_t value;
-            uint8_t id; /* 5 bits */
+            uint8_t id;  /* 5 bits */
+            uint8_t sz4; /* the value has 4 bytes (else 8): the open block's SZ */
         } bip;
         struct {
             uint8_t ip; /* a FUP follows */
@@ -199,7 +200,7 @@ struct ptl_packet {
  *   PTL_EOS         len is 0, or the packet is cut by the end
  *   PTL_BAD_OPC     unknown opcode
  *   PTL_BAD_PACKET  reserved or impossible payload
- *   PTL_BAD_CONFIG-free: no other error. On error *packet is undefined. */
+ * and no other error. On error *packet is undefined. */
 PTL_API int ptl_packet_decode(struct ptl_packet *packet, const uint8_t *buf, size_t len,
                               uint32_t flags) PTL_MUST_CHECK;
 
