@@ -202,6 +202,10 @@ enum ptl_item_kind {
 
 #define PTL_ITEM_SPECULATIVE 0x1 /* inside a transaction that may still abort */
 #define PTL_ITEM_PARTIAL     0x2 /* only the first `ninsn` instructions of the block ran */
+/* The code goes on from the item before through a direct branch (or a section's end): for
+ * statistics and "[block]" lines both are one block. Cleared after a call or jump that
+ * PTL_FLOW_END_ON_CALL or PTL_FLOW_END_ON_JUMP name. */
+#define PTL_ITEM_CONTINUED 0x4
 
 struct ptl_item {
     uint8_t kind;    /* enum ptl_item_kind */
