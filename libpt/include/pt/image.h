@@ -29,9 +29,11 @@ struct ptl_space;
  * section is used by several threads, and give the same bytes each time. */
 typedef int (*ptl_read_fn)(void *context, uint8_t *buf, size_t len, uint64_t offset);
 
-/* A range of a regular file, mapped read-only. `size` is cut to the end of the
- * file. Two sections of the same range of the same file share nothing but the page
- * cache. Errors: PTL_BAD_FILE (cannot open or map, not a regular file; errno tells),
+/* A range of a regular file, mapped read-only. `size` is cut to the end of the file
+ * (UINT64_MAX: all of it). Nothing but regular files is opened, so this never blocks. A
+ * file that is truncated while it is in use raises SIGBUS, as with any mapping: to decode
+ * files that others may write, copy them.
+ * Errors: PTL_BAD_FILE (cannot open or map, not a regular file; errno tells),
  * PTL_INVALID (the range is empty), PTL_NOMEM. */
 PTL_API int ptl_section_file(struct ptl_section **section, const char *path, uint64_t offset,
                              uint64_t size) PTL_MUST_CHECK;
@@ -52,6 +54,10 @@ PTL_API uint64_t ptl_section_offset(const struct ptl_section *section);  /* in i
 PTL_API uint64_t ptl_section_size(const struct ptl_section *section);
 /* The bytes, or NULL for a reader section. */
 PTL_API const uint8_t *ptl_section_bytes(const struct ptl_section *section);
+/* Read up to `len` bytes at `offset`, whatever the kind of section. Returns the number of
+ * bytes read (0: beyond the end), or what a reader callback returned. */
+PTL_API int ptl_section_read(const struct ptl_section *section, uint8_t *buf, size_t len,
+                             uint64_t offset) PTL_MUST_CHECK;
 
 /* --- spaces --------------------------------------------------------------- */
 
@@ -65,11 +71,13 @@ struct ptl_mapping {
 
 PTL_API int ptl_space_new(struct ptl_space **space) PTL_MUST_CHECK;
 PTL_API void ptl_space_free(struct ptl_space *space);
-/* A copy that shares the sections (fork). */
+/* A copy that shares the sections (fork). Costs the same for any number of mappings: copies
+ * share what has not changed since, so that one space per moment in time is affordable. */
 PTL_API int ptl_space_clone(struct ptl_space **copy, const struct ptl_space *space) PTL_MUST_CHECK;
 
 /* Map `size` bytes of the section from `offset` at `vaddr`; takes a reference of its
- * own. What was mapped there before is hidden in the overlapping part only.
+ * own. What was mapped there before goes in the overlapping part only. On error the space is
+ * unchanged.
  * Errors: PTL_INVALID (empty, beyond the section, wraps around), PTL_NOMEM. */
 PTL_API int ptl_space_map(struct ptl_space *space, uint64_t vaddr, struct ptl_section *section,
                           uint64_t offset, uint64_t size) PTL_MUST_CHECK;
@@ -82,7 +90,7 @@ PTL_API int ptl_space_find(const struct ptl_space *space, uint64_t vaddr, struct
  * bytes read (> 0), or PTL_NOMAP if there is none. */
 PTL_API int ptl_space_read(const struct ptl_space *space, uint8_t *buf, size_t len, uint64_t vaddr);
 
-/* Changes whenever the mappings change; never 0. */
+/* Changes whenever the mappings of this space change; never 0. */
 PTL_API uint64_t ptl_space_generation(const struct ptl_space *space);
 
 /* Call `fn` for each mapping in address order; stops when it returns non-zero and

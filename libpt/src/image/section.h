@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* section.h - what a section is inside the library. */
+#ifndef LIBPT_IMAGE_SECTION_H
+#define LIBPT_IMAGE_SECTION_H
+
+#include <pt/image.h>
+#include <stdatomic.h>
+
+enum ptl__section_kind {
+    PTL__SECTION_FILE,   /* `map` is what munmap needs */
+    PTL__SECTION_MEMORY, /* borrowed bytes */
+    PTL__SECTION_COPY,   /* `map` is on the heap */
+    PTL__SECTION_READER  /* `read` */
+};
+
+/* Everything but `refs` is const once the section is made. */
+struct ptl_section {
+    atomic_size_t refs;
+    enum ptl__section_kind kind;
+    const uint8_t *bytes; /* NULL for a reader */
+    uint64_t size;
+    uint64_t offset;    /* of the first byte in its file */
+    uint64_t file_size; /* 0 unless a file */
+    void *map;
+    size_t map_size;
+    ptl_read_fn read;
+    void *context;
+    char name[]; /* path or name */
+};
+
+/* Open a regular file for reading, without ever waiting for or touching anything else (a
+ * FIFO, a device). Returns the descriptor and the size, or PTL_BAD_FILE with errno. */
+int ptl__open_regular(const char *path, uint64_t *size);
+
+#endif
