@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* infile.c - see infile.h. */
+#include "infile.h"
+
+#include "opts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FAILED 3 /* exit status 2, plus 1 */
+
+static int cannot_open(const char *prog, const char *name)
+{
+    opts_error(prog, "failed to open %s: %s.", name, strerror(errno));
+    return FAILED;
+}
+
+/* All that a pipe, a terminal or a device gives. */
+static int read_all(struct infile *file, int fd)
+{
+    size_t cap = 0;
+    uint8_t *buf = NULL;
+
+    for (;;) {
+        ssize_t n;
+        if (file->base_len == cap) {
+            uint8_t *more;
+            cap = cap ? 2 * cap : 1 << 16;
+            more = realloc(buf, cap);
+            if (!more)
+                break;
+            buf = more;
+        }
+        n = read(fd, buf + file->base_len, cap - file->base_len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        if (n == 0) {
+            file->base = buf;
+            return 0;
+        }
+        file->base_len += (size_t)n;
+    }
+    free(buf);
+    file->base_len = 0;
+    return -1;
+}
+
+static int map_all(struct infile *file, int fd, size_t size)
+{
+    void *base;
+
+    file->base_len = size;
+    if (!size)
+        return 0;
+    base = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (base == MAP_FAILED) {
+        file->base_len = 0;
+        return -1;
+    }
+    file->base = base;
+    file->mapped = 1;
+    /* Read once from begin to end: let the kernel read ahead, and forget what was read. */
+    (void)madvise(base, size, MADV_SEQUENTIAL);
+    return 0;
+}
+
+static int load(struct infile *file, const char *prog)
+{
+    struct stat st;
+    /* A FIFO that nobody writes shall not block us for ever. */
+    int fd = open(file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status = -1;
+
+    if (fd < 0)
+        return cannot_open(prog, file->name);
+    if (!fstat(fd, &st) && !fcntl(fd, F_SETFL, 0)) {
+        if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > SIZE_MAX)
+            errno = EFBIG;
+        else if (S_ISREG(st.st_mode))
+            status = map_all(file, fd, (size_t)st.st_size);
+        else
+            status = read_all(file, fd);
+    }
+    if (status)
+        status = cannot_open(prog, file->name);
+    close(fd);
+    return status;
+}
+
+int infile_open(struct infile *file, const char *prog, const char *arg)
+{
+    struct file_range range;
+    int status;
+
+    memset(file, 0, sizeof(*file));
+    if (opts_file_range(&range, arg)) {
+        opts_error(prog, "bad file %s: invalid argument.", arg);
+        return FAILED;
+    }
+    file->name = range.name;
+    status = load(file, prog);
+    if (!status && range.from >= file->base_len) {
+        opts_error(prog, "bad offset 0x%llx into %s.", (unsigned long long)range.from, file->name);
+        status = FAILED;
+    } else if (!status && range.to > file->base_len) {
+        opts_error(prog, "bad range 0x%llx in %s.", (unsigned long long)range.to, file->name);
+        status = FAILED;
+    }
+    if (status) {
+        infile_close(file);
+        return status;
+    }
+    file->from = range.from;
+    file->bytes = (const uint8_t *)file->base + range.from;
+    file->len = (size_t)((range.to ? range.to : file->base_len) - range.from);
+    return 0;
+}
+
+void infile_close(struct infile *file)
+{
+    if (file->mapped)
+        munmap(file->base, file->base_len);
+    else
+        free(file->base);
+    free(file->name);
+    memset(file, 0, sizeof(*file));
+}

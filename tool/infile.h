@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * infile.h - a file, or a part of it, given as "F[:from[-to]]": mapped, not copied. What
+ * cannot be mapped (a pipe) is read into memory.
+ */
+#ifndef TOOL_INFILE_H
+#define TOOL_INFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct infile {
+    char *name; /* NULL: not open */
+    const uint8_t *bytes;
+    size_t len;
+    uint64_t from; /* where the part begins in the file */
+    void *base;    /* what to unmap or free */
+    size_t base_len;
+    int mapped;
+};
+
+/* Returns 0; else exit status 2, plus 1, as options do: the message has been printed. */
+int infile_open(struct infile *file, const char *prog, const char *arg);
+void infile_close(struct infile *file);
+
+#endif
