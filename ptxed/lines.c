@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lines.c - see lines.h. */
+#include "lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SYMBOL_MAX 512 /* longer names are cut */
+#define LINE_MAX_  (16 + SYMBOL_MAX + 32 + TEXT_RAW_MAX + TEXT_INSN_MAX + 64)
+
+/* Text that grows. */
+struct text {
+    char *buf;
+    size_t len, cap;
+};
+
+static int grow(struct text *text, size_t n)
+{
+    char *more;
+
+    if (text->cap - text->len >= n)
+        return 0;
+    while (text->cap - text->len < n)
+        text->cap = text->cap ? 2 * text->cap : 4096;
+    more = realloc(text->buf, text->cap);
+    if (!more)
+        return -1;
+    text->buf = more;
+    return 0;
+}
+
+static void add(struct text *text, const char *s)
+{
+    size_t n = strlen(s);
+
+    memcpy(text->buf + text->len, s, n);
+    text->len += n;
+}
+
+static void add_symbol(struct text *text, const struct ptl_symbols *symbols, uint64_t ip)
+{
+    uint64_t offset;
+    const char *name = ptl_symbols_find(symbols, ip, &offset);
+    int n;
+
+    if (!name)
+        return;
+    n = snprintf(text->buf + text->len, SYMBOL_MAX + 32, " <%.*s+0x%llx>", SYMBOL_MAX, name,
+                 (unsigned long long)offset);
+    text->len += (size_t)n;
+}
+
+/* One line; there is room for LINE_MAX_ bytes. */
+static void add_line(struct text *text, const struct line_style *style, const struct ptl_insn *insn,
+                     const uint8_t *bytes, uint64_t ip)
+{
+    size_t n;
+
+    text_hex16(text->buf + text->len, ip);
+    text->len += 16;
+    if (style->symbols)
+        add_symbol(text, style->symbols, ip);
+    if (style->raw)
+        text->len += text_insn_raw(text->buf + text->len, bytes, insn->size, 1);
+    if (style->text) {
+        n = text_insn(style->text, text->buf + text->len + 2, insn, bytes, ip);
+        if (n) {
+            memcpy(text->buf + text->len, "  ", 2);
+            text->len += n + 2;
+        } else {
+            if (!style->raw)
+                text->len += text_insn_raw(text->buf + text->len, bytes, insn->size, 0);
+            add(text, " [decode error: unknown to the disassembler]");
+        }
+    }
+    text->buf[text->len++] = '\n';
+}
+
+/* The disassembler's opinion of length and class. */
+static void check_insn(const struct line_check *check, const struct ptl_insn *insn,
+                       const uint8_t *bytes, uint64_t ip)
+{
+    struct text_insn_view view;
+    char what[128];
+
+    text_insn_look(check->text, &view, insn, bytes, ip);
+    if (!view.known)
+        return;
+    if (view.size != insn->size) {
+        snprintf(what, sizeof(what), "size error: size: %u, disassembler size: %u", insn->size,
+                 view.size);
+        check->report(check->context, ip, what);
+    } else if (view.iclass != insn->iclass) {
+        snprintf(what, sizeof(what), "iclass error: iclass: %s, disassembler iclass: %s",
+                 text_insn_class(insn->iclass), text_insn_class(view.iclass));
+        check->report(check->context, ip, what);
+    }
+}
+
+/* The lines and marks of the block. Returns 0 or -1 without memory. */
+static int make(struct text *text, struct line_mark *marks, const struct ptl_block *block,
+                const struct line_style *style, const struct line_check *check)
+{
+    uint32_t code = 0;
+    unsigned i;
+
+    for (i = 0; i < block->ninsn; i++) {
+        const uint8_t *bytes = block->bytes + code;
+        uint64_t ip = block->ip + code;
+        struct ptl_insn insn;
+
+        marks[i] = (struct line_mark){(uint32_t)text->len, code};
+        if (ptl_insn_decode(&insn, bytes, block->size - code, (enum ptl_exec_mode)block->mode) <= 0)
+            break; /* cannot be: the flow has walked here */
+        if (grow(text, LINE_MAX_))
+            return -1;
+        add_line(text, style, &insn, bytes, ip);
+        if (check)
+            check_insn(check, &insn, bytes, ip);
+        code += insn.size;
+    }
+    marks[i] = (struct line_mark){(uint32_t)text->len, code};
+    if (check && (i < block->ninsn || code != block->size)) {
+        char what[64];
+        snprintf(what, sizeof(what), "error: did not reach end: %llx",
+                 (unsigned long long)(block->ip + block->size));
+        check->report(check->context, block->ip + code, what);
+    }
+    return 0;
+}
+
+static struct lines *build(const struct ptl_block *block, const struct line_style *style,
+                           const struct line_check *check)
+{
+    size_t head = sizeof(struct lines) + ((size_t)block->ninsn + 1) * sizeof(struct line_mark);
+    struct text text = {0};
+    struct lines *lines = NULL;
+    struct line_mark *marks = calloc((size_t)block->ninsn + 1, sizeof(*marks));
+
+    if (marks && !make(&text, marks, block, style, check))
+        lines = malloc(head + text.len);
+    if (lines) {
+        char *str = (char *)lines + head;
+        lines->len = (uint32_t)text.len;
+        lines->ninsn = block->ninsn;
+        lines->str = str;
+        memcpy(lines->marks, marks, head - sizeof(*lines));
+        memcpy(str, text.buf, text.len);
+    }
+    free(marks);
+    free(text.buf);
+    return lines;
+}
+
+const struct lines *lines_of(const struct ptl_block *block, const struct line_style *style,
+                             const struct line_check *check)
+{
+    if (!block->user) {
+        /* `user` is the consumer's field of an object that is otherwise the flow's. */
+        struct ptl_block *owned = (struct ptl_block *)(uintptr_t)block;
+        owned->user = build(block, style, check);
+    }
+    return block->user;
+}
+
+void lines_free(void *lines)
+{
+    free(lines);
+}
+
+uint32_t lines_index(const struct lines *lines, uint32_t code)
+{
+    uint32_t low = 0, high = lines->ninsn;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lines->marks[middle].code < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

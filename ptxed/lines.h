@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * lines.h - the lines of a block of instructions, made once and kept with the block.
+ *
+ * Printing a block that ran as a whole is one copy. Each line is
+ *
+ *     ip16[ <symbol+0xoffset>][ raw bytes][  text]
+ */
+#ifndef PTXED_LINES_H
+#define PTXED_LINES_H
+
+#include "out.h"
+#include "text_insn.h"
+
+#include <pt/flow.h>
+
+struct line_style {
+    uint8_t raw;                       /* bytes of the instruction */
+    struct text_insn *text;            /* disassembly; NULL: none */
+    const struct ptl_symbols *symbols; /* NULL: none */
+};
+
+/* What --check found, if anything. */
+struct line_check {
+    struct text_insn *text;
+    void (*report)(void *context, uint64_t ip, const char *what);
+    void *context;
+};
+
+struct line_mark {
+    uint32_t text; /* where the line begins */
+    uint32_t code; /* where the instruction begins in the block */
+};
+
+struct lines {
+    uint32_t len;    /* of all lines */
+    uint32_t ninsn;  /* marks[ninsn] is the end */
+    const char *str; /* behind the marks */
+    struct line_mark marks[];
+};
+
+/* The lines of the block, from its `user` field or made now. `check` may be NULL.
+ * Returns NULL without memory. They live as long as the block; see ptl_flow_on_free(). */
+const struct lines *lines_of(const struct ptl_block *block, const struct line_style *style,
+                             const struct line_check *check);
+void lines_free(void *lines);
+
+/* The index of the instruction that begins `code` bytes into the block. */
+uint32_t lines_index(const struct lines *lines, uint32_t code);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* load.c - code images from the command line. */
+#include "ptxed.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FAILED (EXIT_NOTHING + 1)
+
+/* Cut "name:number" at the last colon. Returns 0, or -1 if no number stands there. */
+static int split_base(char *arg, uint64_t *base)
+{
+    char *colon = strrchr(arg, ':'), *end;
+
+    if (!colon || !isdigit((unsigned char)colon[1]))
+        return -1;
+    errno = 0;
+    *base = strtoull(colon + 1, &end, 0);
+    if (*end || errno)
+        return -1;
+    *colon = 0;
+    return 0;
+}
+
+/* --- raw ---------------------------------------------------------------------------- */
+
+static void why(const struct ptxed *x, const char *name)
+{
+    if (errno)
+        opts_error(x->prog, "%s: %s.", name, strerror(errno));
+}
+
+/* Returns 0 or a negative status. */
+static int map_raw(struct ptxed *x, const struct file_range *range, uint64_t base)
+{
+    uint64_t size = range->to ? range->to - range->from : UINT64_MAX - range->from;
+    struct ptl_section *section;
+    int status;
+
+    errno = 0;
+    status = ptl_section_file(&section, range->name, range->from, size);
+    if (status) {
+        why(x, range->name);
+        return status;
+    }
+    if (range->to && ptl_section_size(section) < size)
+        opts_error(x->prog, "warning: %s ends at 0x%llx, before 0x%llx.", range->name,
+                   (unsigned long long)(range->from + ptl_section_size(section)),
+                   (unsigned long long)range->to);
+    status = ptl_space_map(x->space, base, section, 0, ptl_section_size(section));
+    ptl_section_unref(section);
+    return status;
+}
+
+int ptxed_load_raw(struct ptxed *x, const char *arg)
+{
+    struct file_range range = {0};
+    char *name = strdup(arg);
+    uint64_t base;
+    int status = PTL_INVALID;
+
+    if (!name || split_base(name, &base)) {
+        /* Scripts know this text as it is. */
+        opts_error(x->prog, "failed to parse base addressfrom '%s'.", arg);
+    } else {
+        status = opts_file_range(&range, name) ? PTL_INVALID : map_raw(x, &range, base);
+        if (status)
+            opts_error(x->prog, "failed to add %s at 0x%llx: %s.", name, (unsigned long long)base,
+                       ptl_strstatus(status));
+    }
+    if (status)
+        opts_error(x->prog, "--raw: failed to load '%s'.", arg);
+    free(range.name);
+    free(name);
+    return status ? FAILED : 0;
+}
+
+/* --- ELF ---------------------------------------------------------------------------- */
+
+struct elf_report {
+    const struct ptxed *x;
+    const char *name;
+    uint64_t size; /* of the file */
+};
+
+static void report_segment(void *context, const struct ptl_elf_segment *segment)
+{
+    const struct elf_report *report = context;
+
+    if (report->x->verbose)
+        printf("%s: offset=0x%llx size=0x%llx vaddr=0x%llx.\n", report->name,
+               (unsigned long long)segment->offset, (unsigned long long)segment->size,
+               (unsigned long long)segment->vaddr);
+    if (segment->offset + segment->size > report->size)
+        opts_error(report->x->prog, "warning: %s ends at 0x%llx, within the segment at 0x%llx.",
+                   report->name, (unsigned long long)report->size,
+                   (unsigned long long)segment->vaddr);
+}
+
+static int is_elf(int fd)
+{
+    char magic[4];
+
+    return read(fd, magic, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+}
+
+/* Returns 0, or FAILED with the message printed. */
+static int load_elf(struct ptxed *x, const char *name, uint64_t base)
+{
+    struct elf_report report = {.x = x, .name = name};
+    struct stat st;
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), elf, status;
+
+    if (fd < 0 || fstat(fd, &st)) {
+        opts_error(x->prog, "warning: failed to open %s: %s.", name, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return FAILED;
+    }
+    report.size = (uint64_t)st.st_size;
+    elf = S_ISREG(st.st_mode) && is_elf(fd);
+    close(fd);
+    if (!elf) {
+        opts_error(x->prog, "warning: ignoring %s: not an ELF file.", name);
+        return FAILED;
+    }
+    status = ptl_space_load_elf(x->space, name, base, report_segment, &report);
+    if (status)
+        opts_error(x->prog, "warning: ignoring %s: %s.", name, ptl_strstatus(status));
+    return status ? FAILED : 0;
+}
+
+int ptxed_load_elf(struct ptxed *x, const char *arg)
+{
+    char *name = strdup(arg);
+    uint64_t base = 0;
+    int status = FAILED;
+
+    if (name) {
+        (void)split_base(name, &base); /* no base: where the file wants to be */
+        status = load_elf(x, name, base);
+    }
+    free(name);
+    return status;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* options.c - the options of ptxed. */
+#include "ptxed.h"
+
+#include "text_event.h"
+
+#include <pt/version.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define FAILED (EXIT_NOTHING + 1)
+
+/* --- what the rows do ------------------------------------------------------------ */
+
+static int set_byte(void *context, const struct opt *opt, const char *arg)
+{
+    (void)arg;
+    *((uint8_t *)context + opt->value) = 1;
+    return 0;
+}
+
+static int set_print(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    (void)arg;
+    x->print |= (unsigned)opt->value;
+    return 0;
+}
+
+static int set_event(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    (void)arg;
+    x->events |= (unsigned)opt->value;
+    return 0;
+}
+
+static int set_flow(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    (void)arg;
+    x->flow.flags |= (uint32_t)opt->value;
+    return 0;
+}
+
+static int set_offset(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    (void)opt;
+    (void)arg;
+    x->print |= PRINT_OFFSET;
+    x->events |= TEXT_EVENT_OFFSET;
+    x->flow.flags |= PTL_FLOW_OFFSETS;
+    return 0;
+}
+
+static int choose_decoder(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    (void)arg;
+    if (x->trace.name) {
+        opts_error(opt->name, "please specify %s before the pt source file.", x->prog);
+        return FAILED;
+    }
+    x->insn_decoder = (uint8_t)opt->value;
+    return 0;
+}
+
+/* Options whose meaning is fixed when the trace is opened. */
+static int too_late(const struct ptxed *x, const char *name)
+{
+    if (!x->trace.name)
+        return 0;
+    opts_error(x->prog, "please specify %s before --pt.", name);
+    return FAILED;
+}
+
+/* "--filter:addr2_cfg": the digit is at a fixed place. */
+static struct ptl_addr_range *filter_of(struct ptxed *x, const struct opt *opt)
+{
+    return &x->flow.addr[opt->name[strlen("--filter:addr")] - '0'];
+}
+
+static int set_filter(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+    struct ptl_addr_range *range = filter_of(x, opt);
+    const char *field = strchr(opt->name, '_') + 1;
+    uint64_t value;
+    int status = too_late(x, opt->name);
+
+    if (!status)
+        status = opts_number(x->prog, opt->name, arg, *field == 'c' ? 15 : UINT64_MAX, &value);
+    if (status)
+        return status;
+    if (*field == 'c')
+        range->config = (uint8_t)value;
+    else if (*field == 'a')
+        range->a = value;
+    else
+        range->b = value;
+    return 0;
+}
+
+static int set_trace(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    (void)opt;
+    if (x->trace.name) {
+        opts_error(x->prog, "duplicate pt sources: %s.", arg);
+        return FAILED;
+    }
+    return infile_open(&x->trace, x->prog, arg);
+}
+
+static int add_raw(void *context, const struct opt *opt, const char *arg)
+{
+    (void)opt;
+    return ptxed_load_raw(context, arg);
+}
+
+static int add_elf(void *context, const struct opt *opt, const char *arg)
+{
+    (void)opt;
+    return ptxed_load_elf(context, arg);
+}
+
+static int show_help(void *context, const struct opt *opt, const char *arg);
+
+static int show_version(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    (void)opt;
+    (void)arg;
+    printf("ptxed %s\n", ptl_version());
+    x->done = 1;
+    return EXIT_ALL + 1;
+}
+
+/* --- the table -------------------------------------------------------------------- */
+
+#define FLAG(field) set_byte, offsetof(struct ptxed, field)
+#define FILTER(n)                                                                                  \
+    {.name = "--filter:addr" n "_cfg",                                                             \
+     .arg = "<cfg>",                                                                               \
+     .help =                                                                                       \
+         "IA32_RTIT_CTL.ADDR" n "_CFG: 1 the trace is limited to the range, 2 it stops there.",    \
+     .apply = set_filter},                                                                         \
+        {.name = "--filter:addr" n "_a",                                                           \
+         .arg = "<base>",                                                                          \
+         .help = "First address of range " n ".",                                                  \
+         .apply = set_filter},                                                                     \
+    {                                                                                              \
+        .name = "--filter:addr" n "_b", .arg = "<limit>", .help = "Last address of range " n ".",  \
+        .apply = set_filter                                                                        \
+    }
+
+static const struct opt table[] = {
+    {.name = "", .help = "Input"},
+    {"--pt", NULL, "<file>[:<from>[-<to>]]", "The trace, or a part of it. Once.", set_trace, 0, 0,
+     NULL},
+    {"--raw", NULL, "<file>[:<from>[-<to>]]:<base>",
+     "Code: the file, or a part of it, mapped at address base. What comes later hides what came "
+     "before.",
+     add_raw, 0, 0, NULL},
+    {"--elf", NULL, "<file>[:<base>]",
+     "Code: the loadable segments of an ELF file, moved so that the lowest is at base.", add_elf, 0,
+     0, NULL},
+    {.name = "", .help = "Processor and filters (before --pt)"},
+    FILTER("0"),
+    FILTER("1"),
+    FILTER("2"),
+    FILTER("3"),
+    {.name = "", .help = "Instructions"},
+    {"--no-inst", NULL, NULL, "Only addresses.", FLAG(no_inst), 0, NULL},
+    {"--raw-insn", NULL, NULL, "The bytes, too.", FLAG(raw_insn), 0, NULL},
+    {"--att", NULL, NULL, "AT&T syntax.", FLAG(att), 0, NULL},
+    {"--symbols", NULL, NULL, "Function and offset after the address.", FLAG(symbols), 0, NULL},
+    {"--offset", NULL, NULL, "Begin lines with the offset into the trace.", set_offset, 0, 0, NULL},
+    {"--time", NULL, NULL,
+     "Begin lines of instructions with the time of the last event, in TSC ticks.", set_print,
+     PRINT_TIME, 0, NULL},
+    {.name = "", .help = "Events"},
+    {"--event:time", NULL, NULL, "The time of events.", set_event, TEXT_EVENT_TIME, 0, NULL},
+    {"--event:ip", NULL, NULL, "The addresses of events.", set_event, TEXT_EVENT_IP, 0, NULL},
+    {"--event:tick", NULL, NULL, "An event wherever the time changes.", set_flow, PTL_FLOW_TICKS, 0,
+     NULL},
+    {"--event:iflags", NULL, NULL, "Changes of the interrupt flag.", set_flow, PTL_FLOW_IFLAGS, 0,
+     NULL},
+    {.name = "", .help = "Decoding"},
+    {"--block-decoder", NULL, NULL, "Decode by blocks (default; before --pt).", choose_decoder, 0,
+     0, NULL},
+    {"--insn-decoder", NULL, NULL,
+     "Decode by instructions: as before, without blocks (before --pt).", choose_decoder, 1, 0,
+     NULL},
+    {"--block:show-blocks", NULL, NULL, "A line before each block.", set_print, PRINT_BLOCKS, 0,
+     NULL},
+    {"--block:end-on-call", NULL, NULL, "Blocks end after direct calls.", set_flow,
+     PTL_FLOW_END_ON_CALL, 0, NULL},
+    {"--block:end-on-jump", NULL, NULL, "Blocks end after direct jumps.", set_flow,
+     PTL_FLOW_END_ON_JUMP, 0, NULL},
+    {"--block:keep-tcal-on-ovf", NULL, NULL, "An overflow keeps the calibration of time.",
+     FLAG(flow.clock.keep_tcal_on_ovf), 0, NULL},
+    {"--insn:keep-tcal-on-ovf", NULL, NULL, "The same.", FLAG(flow.clock.keep_tcal_on_ovf), 0,
+     NULL},
+    {"--resync-on-error", NULL, NULL,
+     "After an error go on at the next address that the trace tells, not at the next PSB.",
+     set_flow, PTL_FLOW_RESYNC, 0, NULL},
+    {"--no-fast-path", NULL, NULL, "Step instruction by instruction; the output is the same.",
+     set_flow, PTL_FLOW_SLOW, 0, NULL},
+    {.name = "", .help = "Output"},
+    {"--quiet", "-q", NULL, "Only errors and statistics.", set_print, PRINT_QUIET, 0, NULL},
+    {"--stat", NULL, NULL, "Numbers at the end: of instructions and blocks.", set_print, PRINT_STAT,
+     0, NULL},
+    {"--stat:insn", NULL, NULL, "The number of instructions.", set_print, PRINT_STAT_INSN, 0, NULL},
+    {"--stat:blocks", NULL, NULL, "The number of blocks.", set_print, PRINT_STAT_BLOCK, 0, NULL},
+    {"--check", NULL, NULL, "Compare length and class of instructions with the disassembler's.",
+     set_print, PRINT_CHECK, 0, NULL},
+    {"--verbose", "-v", NULL, "Report the segments of the ELF files that follow.", FLAG(verbose), 0,
+     NULL},
+    {"--help", "-h", NULL, "This text.", show_help, 0, 0, NULL},
+    {"--version", NULL, NULL, "The version.", show_version, 0, 0, NULL},
+    {.name = NULL},
+};
+
+/* --- the command line --------------------------------------------------------------- */
+
+static int stray_word(void *context, const char *word)
+{
+    struct ptxed *x = context;
+
+    opts_error(x->prog, "unknown option: %s.", word);
+    return FAILED;
+}
+
+static struct opts command(struct ptxed *x)
+{
+    return (struct opts){
+        .prog = x->prog,
+        .table = table,
+        .usage = "[<options>] --pt <file> [--elf <file> | --raw <file>:<base>]...",
+        .about = "Print the instructions that a processor trace says have run. Exit status: 0 all "
+                 "decoded, 1 not everything, 2 nothing.",
+        .context = x,
+        .word = stray_word,
+    };
+}
+
+static int show_help(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+    struct opts opts = command(x);
+
+    (void)opt;
+    (void)arg;
+    opts_help(&opts);
+    x->done = 1;
+    return EXIT_ALL + 1;
+}
+
+int ptxed_options(struct ptxed *x, int argc, char **argv)
+{
+    struct opts opts = command(x);
+    int rest, status = opts_parse(&opts, argc, argv, &rest);
+
+    if (status)
+        return status;
+    if (!x->trace.name) {
+        opts_error(x->prog, "no pt file.");
+        return FAILED;
+    }
+    /* Plain --stat means all that the decoder has; a choice is a choice. */
+    if ((x->print & PRINT_STAT) && !(x->print & (PRINT_STAT_INSN | PRINT_STAT_BLOCK)))
+        x->print |= PRINT_STAT_INSN | PRINT_STAT_BLOCK;
+    if (x->insn_decoder)
+        x->print &= ~(PRINT_BLOCKS | PRINT_STAT_BLOCK);
+    return 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* print.c - see print.h. */
+#include "print.h"
+
+#include "text_event.h"
+
+#define BATCH 256 /* items a call */
+
+static void check_failed(void *context, uint64_t ip, const char *what)
+{
+    struct printer *p = context;
+
+    out_printf(&p->out, "[%llx, %llx: %s]\n", (unsigned long long)p->offset, (unsigned long long)ip,
+               what);
+    p->stats.errors++;
+}
+
+static void print_error(struct printer *p, const struct ptl_error *error)
+{
+    char *buf = out_reserve(&p->out, TEXT_EVENT_MAX + 1);
+    size_t n = text_error(buf, error);
+
+    buf[n] = '\n';
+    out_commit(&p->out, n + 1);
+    if (!p->stats.errors++)
+        p->stats.first = *error;
+}
+
+static void print_event(struct printer *p, const struct ptl_event *event)
+{
+    if (event->type == PTL_EV_SYNC)
+        p->stats.syncs++;
+    else
+        p->stats.events++;
+    if (!(p->flags & PRINT_QUIET)) {
+        char *buf = out_reserve(&p->out, TEXT_EVENT_MAX + 1);
+        size_t n = text_event(buf, event, p->event_flags);
+        if (n) {
+            buf[n] = '\n';
+            out_commit(&p->out, n + 1);
+        }
+    }
+    if (p->after_event)
+        p->after_event(p->context, event);
+}
+
+/* --- blocks --------------------------------------------------------------------- */
+
+static void count_block(struct printer *p, const struct ptl_item *item)
+{
+    p->stats.insns += item->ninsn;
+    if (item->flags & PTL_ITEM_CONTINUED)
+        return;
+    p->stats.blocks++;
+    if ((p->flags & (PRINT_BLOCKS | PRINT_QUIET)) != PRINT_BLOCKS)
+        return;
+    if (p->flags & (PRINT_STAT_BLOCK | PRINT_STAT_INSN))
+        out_printf(&p->out, "[block %llx]\n", (unsigned long long)p->stats.blocks);
+    else
+        out_str(&p->out, "[block]\n");
+}
+
+/* What stands before each line of the item. */
+static size_t line_prefix(const struct printer *p, const struct ptl_item *item, char *buf)
+{
+    size_t n = 0;
+
+    if (p->flags & PRINT_OFFSET) {
+        text_hex16(buf, item->offset);
+        memcpy(buf + 16, "  ", 2);
+        n += 18;
+    }
+    if (p->flags & PRINT_TIME) {
+        text_hex16(buf + n, item->tsc);
+        memcpy(buf + n + 16, "  ", 2);
+        n += 18;
+    }
+    if (item->flags & PTL_ITEM_SPECULATIVE) {
+        memcpy(buf + n, "? ", 2);
+        n += 2;
+    }
+    return n;
+}
+
+static void print_lines(struct printer *p, const struct ptl_item *item, const struct lines *lines)
+{
+    uint32_t first = item->skip ? lines_index(lines, item->skip) : 0;
+    uint32_t last = first + item->ninsn <= lines->ninsn ? first + item->ninsn : lines->ninsn;
+    char prefix[64];
+    size_t n = line_prefix(p, item, prefix);
+
+    if (!n) {
+        uint32_t begin = lines->marks[first].text;
+        out_write(&p->out, lines->str + begin, lines->marks[last].text - begin);
+        return;
+    }
+    for (uint32_t i = first; i < last; i++) {
+        uint32_t begin = lines->marks[i].text;
+        out_write(&p->out, prefix, n);
+        out_write(&p->out, lines->str + begin, lines->marks[i + 1].text - begin);
+    }
+}
+
+static int print_block(struct printer *p, const struct ptl_item *item)
+{
+    struct line_check check = {p->check_text, check_failed, p};
+    const struct ptl_block *block = item->u.block;
+    const struct lines *lines;
+
+    count_block(p, item);
+    if (!item->ninsn || (p->flags & (PRINT_QUIET | PRINT_CHECK)) == PRINT_QUIET)
+        return 0;
+    p->offset = item->offset;
+    lines = lines_of(block, &p->style, p->flags & PRINT_CHECK ? &check : NULL);
+    if (!lines)
+        return PTL_NOMEM;
+    if (p->flags & PRINT_QUIET)
+        return 0;
+    if (item->ninsn == lines->ninsn && !(p->flags & (PRINT_OFFSET | PRINT_TIME)) &&
+        !(item->flags & PTL_ITEM_SPECULATIVE))
+        out_write(&p->out, lines->str, lines->len);
+    else
+        print_lines(p, item, lines);
+    return 0;
+}
+
+/* --- all items ------------------------------------------------------------------ */
+
+static int print_item(struct printer *p, const struct ptl_item *item)
+{
+    switch (item->kind) {
+    case PTL_ITEM_BLOCK:
+        return print_block(p, item);
+    case PTL_ITEM_EVENT:
+        print_event(p, item->u.event);
+        return 0;
+    case PTL_ITEM_ERROR:
+        print_error(p, item->u.error);
+        return 0;
+    case PTL_ITEM_END:
+        p->stats.ended_on = 1;
+        if (!(p->flags & PRINT_QUIET))
+            out_str(&p->out, "[end of trace]\n");
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+int print_flow(struct printer *p, struct ptl_flow *flow)
+{
+    struct ptl_item items[BATCH];
+    int n;
+
+    while ((n = ptl_flow_next(flow, items, BATCH)) > 0) {
+        for (int i = 0; i < n; i++) {
+            int status = print_item(p, &items[i]);
+            if (status)
+                return status;
+        }
+        if (p->out.error)
+            return PTL_IO;
+    }
+    return n;
+}
+
+void print_statistics(struct printer *p)
+{
+    if (p->flags & PRINT_STAT_INSN)
+        out_printf(&p->out, "insn: %llu.\n", (unsigned long long)p->stats.insns);
+    if (p->flags & PRINT_STAT_BLOCK)
+        out_printf(&p->out, "blocks:\t%llu.\n", (unsigned long long)p->stats.blocks);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * print.h - the items of a flow as lines.
+ *
+ * One printer may print several flows one after the other.
+ */
+#ifndef PTXED_PRINT_H
+#define PTXED_PRINT_H
+
+#include "lines.h"
+#include "out.h"
+
+#include <pt/flow.h>
+
+#define PRINT_QUIET      0x01u /* neither instructions nor events; errors and statistics stay */
+#define PRINT_OFFSET     0x02u /* before each line */
+#define PRINT_TIME       0x04u /* before each instruction */
+#define PRINT_BLOCKS     0x08u /* "[block]" */
+#define PRINT_CHECK      0x10u /* compare with the disassembler */
+#define PRINT_STAT       0x20u /* statistics at the end: of */
+#define PRINT_STAT_INSN  0x40u /* - instructions */
+#define PRINT_STAT_BLOCK 0x80u /* - blocks */
+
+struct print_stats {
+    uint64_t insns, blocks;
+    uint64_t errors, syncs, events;
+    struct ptl_error first; /* error */
+    int ended_on;           /* the trace ended while tracing was on */
+};
+
+struct printer {
+    struct out out;
+    unsigned flags;       /* PRINT_* */
+    unsigned event_flags; /* TEXT_EVENT_* */
+    struct line_style style;
+    struct text_insn *check_text; /* for PRINT_CHECK */
+    uint64_t offset;              /* of the item at hand */
+    struct print_stats stats;
+    /* After the line of an event, also of one without line: sideband up to its time. */
+    void (*after_event)(void *context, const struct ptl_event *event);
+    void *context;
+};
+
+/* Print all items of the flow. Returns 0, PTL_NOMEM, or PTL_IO when nobody reads on. */
+int print_flow(struct printer *printer, struct ptl_flow *flow);
+
+/* "insn: 123." */
+void print_statistics(struct printer *printer);
+
+#endif

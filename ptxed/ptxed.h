@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ptxed.h - what the command line says.
+ */
+#ifndef PTXED_PTXED_H
+#define PTXED_PTXED_H
+
+#include "infile.h"
+#include "opts.h"
+#include "print.h"
+
+#include <pt/flow.h>
+
+/* Exit status, see ptxed(1). */
+enum { EXIT_ALL = 0, EXIT_PARTLY = 1, EXIT_NOTHING = 2 };
+
+struct ptxed {
+    const char *prog;
+    struct infile trace; /* --pt */
+    struct ptl_space *space;
+    struct ptl_flow_config flow; /* trace and space are filled in at the end */
+    unsigned print;              /* PRINT_* */
+    unsigned events;             /* TEXT_EVENT_* */
+    uint8_t insn_decoder;        /* nobody asks for blocks */
+    uint8_t no_inst, raw_insn, att, symbols;
+    uint8_t verbose;
+    uint8_t done; /* --help, --version */
+};
+
+/* Apply the command line. Returns 0, or exit status + 1. */
+int ptxed_options(struct ptxed *ptxed, int argc, char **argv);
+
+/* --raw and --elf: map code. Return as options do. */
+int ptxed_load_raw(struct ptxed *ptxed, const char *arg);
+int ptxed_load_elf(struct ptxed *ptxed, const char *arg);
+
+#endif
