@@ -75,4 +75,42 @@ static inline uint64_t ptl__taken(struct ptl__cursor *c, size_t n)
     return p ? ptl__loadn(p, n) : 0;
 }
 
+/* The same for writing: what does not fit sets `bad` and is dropped. */
+struct ptl__sink {
+    uint8_t *pos, *end;
+    int bad;
+};
+
+/* Room for `n` bytes, or NULL (and `bad`). */
+static inline uint8_t *ptl__room(struct ptl__sink *s, size_t n)
+{
+    uint8_t *p = s->pos;
+    if ((size_t)(s->end - s->pos) < n) {
+        s->bad = 1;
+        s->pos = s->end;
+        return NULL;
+    }
+    s->pos += n;
+    return p;
+}
+
+static inline void ptl__put(struct ptl__sink *s, const void *bytes, size_t n)
+{
+    uint8_t *p = ptl__room(s, n);
+    if (p && n)
+        memcpy(p, bytes, n);
+}
+
+static inline void ptl__putn(struct ptl__sink *s, uint64_t v, size_t n)
+{
+    ptl__put(s, &v, n);
+}
+
+static inline void ptl__put_zero(struct ptl__sink *s, size_t n)
+{
+    uint8_t *p = ptl__room(s, n);
+    if (p)
+        memset(p, 0, n);
+}
+
 #endif
