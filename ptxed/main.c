@@ -71,6 +71,17 @@ static int failed(const struct ptxed *x, int status)
     return EXIT_NOTHING;
 }
 
+/* An unknown processor is decoded without workarounds. */
+static void choose_errata(struct ptxed *x, struct printer *printer)
+{
+    int status = opts_timing_errata(&x->timing, &x->flow.errata);
+
+    if (status)
+        out_printf(&printer->out, "[0, 0: config error: %s]\n", ptl_strstatus(status));
+    x->timing.clock.errata = x->flow.errata;
+    x->flow.clock = x->timing.clock;
+}
+
 /* Decode the trace given with --pt. Returns the exit status. */
 static int decode_trace(struct ptxed *x, struct printer *printer)
 {
@@ -78,6 +89,7 @@ static int decode_trace(struct ptxed *x, struct printer *printer)
     uint64_t end;
     int status;
 
+    choose_errata(x, printer);
     x->flow.begin = x->trace.bytes;
     x->flow.len = x->trace.len;
     x->flow.space = x->space;
@@ -145,7 +157,11 @@ static int run(struct ptxed *x)
 
 int main(int argc, char **argv)
 {
-    struct ptxed x = {.prog = argv[0], .flow = {.size = sizeof(x.flow)}};
+    struct ptxed x = {
+        .prog = argv[0],
+        .timing = {.prog = argv[0]},
+        .flow = {.size = sizeof(x.flow)},
+    };
     int status = ptl_space_new(&x.space);
 
     if (status) {

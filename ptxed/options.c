@@ -116,6 +116,7 @@ static int set_trace(void *context, const struct opt *opt, const char *arg)
         opts_error(x->prog, "duplicate pt sources: %s.", arg);
         return FAILED;
     }
+    x->timing.too_late = "please specify cpu before the pt source file.";
     return infile_open(&x->trace, x->prog, arg);
 }
 
@@ -173,7 +174,11 @@ static const struct opt table[] = {
     {"--elf", NULL, "<file>[:<base>]",
      "Code: the loadable segments of an ELF file, moved so that the lowest is at base.", add_elf, 0,
      0, NULL},
-    {.name = "", .help = "Processor and filters (before --pt)"},
+    {.flags = OPT_SUB,
+     .name = "",
+     .sub = opts_timing_table,
+     .value = offsetof(struct ptxed, timing)},
+    {.name = "", .help = "Address filters (before --pt)"},
     FILTER("0"),
     FILTER("1"),
     FILTER("2"),
@@ -207,8 +212,8 @@ static const struct opt table[] = {
     {"--block:end-on-jump", NULL, NULL, "Blocks end after direct jumps.", set_flow,
      PTL_FLOW_END_ON_JUMP, 0, NULL},
     {"--block:keep-tcal-on-ovf", NULL, NULL, "An overflow keeps the calibration of time.",
-     FLAG(flow.clock.keep_tcal_on_ovf), 0, NULL},
-    {"--insn:keep-tcal-on-ovf", NULL, NULL, "The same.", FLAG(flow.clock.keep_tcal_on_ovf), 0,
+     FLAG(timing.clock.keep_tcal_on_ovf), 0, NULL},
+    {"--insn:keep-tcal-on-ovf", NULL, NULL, "The same.", FLAG(timing.clock.keep_tcal_on_ovf), 0,
      NULL},
     {"--resync-on-error", NULL, NULL,
      "After an error go on at the next address that the trace tells, not at the next PSB.",

@@ -7,6 +7,7 @@
 
 #include "infile.h"
 #include "opts.h"
+#include "opts_timing.h"
 #include "print.h"
 
 #include <pt/flow.h>
@@ -18,7 +19,8 @@ struct ptxed {
     const char *prog;
     struct infile trace; /* --pt */
     struct ptl_space *space;
-    struct ptl_flow_config flow; /* trace and space are filled in at the end */
+    struct opts_timing timing;
+    struct ptl_flow_config flow; /* trace, space, clock are filled in at the end */
     unsigned print;              /* PRINT_* */
     unsigned events;             /* TEXT_EVENT_* */
     uint8_t insn_decoder;        /* nobody asks for blocks */
