@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # run_cases [PATTERN] [--cases DIR]: run the checks of reference texts against our build; fail
 # on any failing check whose line (CASE: TOOL ARGUMENTS) does not match PATTERN, which names
 # what is still to come.
