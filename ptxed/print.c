@@ -84,7 +84,7 @@ static size_t line_prefix(const struct printer *p, const struct ptl_item *item, 
 
 static void print_lines(struct printer *p, const struct ptl_item *item, const struct lines *lines)
 {
-    uint32_t first = item->skip ? lines_index(lines, item->skip) : 0;
+    uint32_t first = 0;
     uint32_t last = first + item->ninsn <= lines->ninsn ? first + item->ninsn : lines->ninsn;
     char prefix[64];
     size_t n = line_prefix(p, item, prefix);

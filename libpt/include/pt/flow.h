@@ -38,6 +38,7 @@ extern "C" {
 #define PTL_FLOW_NO_BRANCH   0x0080u /* BranchEn = 0: FUPs only anchor events */
 #define PTL_FLOW_NORETCOMP   0x0100u /* DisRETC: returns are TIPs, which may be deferred */
 #define PTL_FLOW_OFFSETS     0x0200u /* item offsets are exact per block (costs a little) */
+#define PTL_FLOW_CONTINUE    0x0400u /* the first PSB+ goes on from an earlier flow: see below */
 
 /* IP filter or TraceStop range, both ends inclusive. */
 struct ptl_addr_range {
@@ -64,12 +65,15 @@ struct ptl_flow_config {
  * Valid until the flow is freed, or its space or cursor drops the section. */
 struct ptl_block {
     uint64_t ip;
-    const uint8_t *bytes;              /* `size` bytes of code */
-    uint32_t size;                     /* bytes */
-    uint16_t ninsn;                    /* instructions, >= 1 */
-    uint8_t mode;                      /* enum ptl_exec_mode */
-    uint8_t iclass;                    /* enum ptl_insn_class of the last instruction */
-    uint8_t last_size;                 /* bytes of the last instruction */
+    const uint8_t *bytes; /* `size` bytes of code */
+    uint32_t size;        /* bytes */
+    uint16_t ninsn;       /* instructions, >= 1 */
+    uint8_t mode;         /* enum ptl_exec_mode */
+    uint8_t iclass;       /* enum ptl_insn_class of the last instruction: a block ends at the
+                             first that is not OTHER, or at a limit */
+    uint8_t kind;         /* enum ptl_insn_kind of the last instruction */
+    uint8_t last_size;    /* bytes of the last instruction */
+    uint64_t target;      /* of the last instruction if it is a direct branch, else 0 */
     const struct ptl_section *section; /* of the first byte */
     void *user;                        /* the consumer's, NULL at first; see ptl_flow_on_free */
 };
@@ -112,8 +116,9 @@ enum ptl_event_type {
     PTL_EV_TRIG,
     PTL_EV_PEBS,    /* a PEBS block ended (BEP) */
     PTL_EV_CONTEXT, /* the cursor switched to another task */
-    PTL_EV_SYNC,    /* decoding (re)starts here: PSB+ read */
-    PTL_EV_MAX_VALUE = PTL_EV_SYNC
+    PTL_EV_SYNC,    /* decoding (re)starts here: PSB+ read; has a status' flag */
+    PTL_EV_TIP,     /* PTL_FLOW_DISTNT: a branch went to `ip`; no code is walked */
+    PTL_EV_MAX_VALUE = PTL_EV_TIP
 };
 
 struct ptl_event {
@@ -210,8 +215,8 @@ enum ptl_item_kind {
 struct ptl_item {
     uint8_t kind;    /* enum ptl_item_kind */
     uint8_t flags;   /* PTL_ITEM_* */
-    uint16_t ninsn;  /* block: instructions that ran; 0 is possible (empty block) */
-    uint32_t skip;   /* block: bytes of the block's code before the first instruction that ran */
+    uint16_t ninsn;  /* block: instructions that ran, from its first on; >= 1 */
+    uint32_t size;   /* block: their bytes */
     uint64_t offset; /* trace position the flow stands at */
     uint64_t tsc;    /* time of the last event, 0 if unknown */
     union {
