@@ -99,36 +99,99 @@ PTL_API int ptl_space_each(const struct ptl_space *space,
                            int (*fn)(void *context, const struct ptl_mapping *mapping),
                            void *context);
 
+/* --- files ---------------------------------------------------------------- */
+
+struct ptl_files; /* files opened so far: one section each, however often it is mapped */
+
+PTL_API int ptl_files_new(struct ptl_files **files) PTL_MUST_CHECK;
+PTL_API void ptl_files_free(struct ptl_files *files);
+
+/* The whole file as one section, so that all mappings of the file share it (use the file
+ * offset as offset of the mapping). Borrowed from `files`; take a reference to keep it
+ * longer. What ptl_section_file() said of a file, good or bad, it says again without another
+ * look at the file (errno too); but PTL_NOMEM is not remembered. */
+PTL_API int ptl_files_get(struct ptl_files *files, const char *path,
+                          struct ptl_section **section) PTL_MUST_CHECK;
+
 /* --- ELF ------------------------------------------------------------------ */
+
+/* x86 files of both classes. Nothing in a file is believed before it has been compared with
+ * the file's size; section headers are not needed. */
 
 /* One loaded segment, for callers that want to report them. */
 struct ptl_elf_segment {
-    uint64_t offset, size, vaddr; /* as in the file */
+    uint64_t offset, size, vaddr; /* as in the file; size: as far as the file goes */
 };
 
-/* Map the PT_LOAD segments that have file contents (SDM-independent: ELF gABI
- * "Program Header"). `base` non-zero: shift so that the lowest vaddr lands there.
+/* Map the PT_LOAD segments that have file contents (ELF gABI "Program Header").
+ * `base` non-zero: shift so that the lowest vaddr lands there.
  * `report` (may be NULL) is called per segment mapped.
- * Errors: PTL_BAD_FILE (cannot be opened or read), PTL_BAD_IMAGE (not ELF, no code,
- * headers beyond the file), PTL_NOMEM. Segments cut by the end of the file are mapped
- * as far as they go. */
+ * Errors: PTL_BAD_FILE (cannot be opened, see ptl_section_file), PTL_BAD_IMAGE (not ELF, no
+ * code, headers beyond the file, a segment wraps around), PTL_NOT_SUPPORTED (not x86),
+ * PTL_NOMEM; then the space is unchanged. Segments cut by the end of the file are mapped as
+ * far as they go. */
 PTL_API int ptl_space_load_elf(struct ptl_space *space, const char *path, uint64_t base,
                                void (*report)(void *context, const struct ptl_elf_segment *segment),
                                void *context) PTL_MUST_CHECK;
 
+/* The same for a section that holds a whole ELF file: of ptl_files, or in memory (a vdso). */
+PTL_API int ptl_space_load_elf_section(struct ptl_space *space, struct ptl_section *section,
+                                       uint64_t base,
+                                       void (*report)(void *context,
+                                                      const struct ptl_elf_segment *segment),
+                                       void *context) PTL_MUST_CHECK;
+
+/* Map the code of a kernel (vmlinux) that ran `slide` bytes (modulo 2^64) above the addresses
+ * it was linked at. Errors as ptl_space_load_elf(). */
+PTL_API int ptl_space_load_vmlinux(struct ptl_space *space, const char *path,
+                                   uint64_t slide) PTL_MUST_CHECK;
+
+/* Map a copy of /proc/kcore: the segments of an ELF core file, at their addresses. Errors as
+ * ptl_space_load_elf(); other ELF files are PTL_BAD_IMAGE. */
+PTL_API int ptl_space_load_kcore(struct ptl_space *space, const char *path) PTL_MUST_CHECK;
+
+/* The build id (NT_GNU_BUILD_ID). `*len`: the size of `id` (20 bytes is usual, 64 ample), then
+ * the length of the build id.
+ * Errors: PTL_NOMAP (there is none that fits), and those of ptl_space_load_elf(). */
+PTL_API int ptl_elf_build_id(const char *path, uint8_t *id, size_t *len) PTL_MUST_CHECK;
+PTL_API int ptl_section_build_id(const struct ptl_section *section, uint8_t *id,
+                                 size_t *len) PTL_MUST_CHECK;
+
+/* The value of a symbol of .symtab or .dynsym by name, e.g. where `_text` was linked.
+ * Errors: PTL_NOMAP (there is none), and those of ptl_space_load_elf(). */
+PTL_API int ptl_elf_symbol(const char *path, const char *name, uint64_t *value) PTL_MUST_CHECK;
+
 /* --- symbols -------------------------------------------------------------- */
 
-struct ptl_symbols; /* sorted symbols of the files mapped in a space */
+/* Names of code addresses. Built by one thread, then only read. Symbols belong to bytes of
+ * files, so they hold wherever a file is mapped. Functions and labels, not data; of several
+ * names for one address a function's, a global one; a symbol without size goes on to the
+ * next one. Memory sections that are not ELF are their own symbol, if they have a name. */
+struct ptl_symbols;
 
 /* Read .symtab and .dynsym of every file mapped in the space. Files without symbols are
- * skipped. */
+ * skipped. `space` may be NULL. Errors: PTL_NOMEM. */
 PTL_API int ptl_symbols_new(struct ptl_symbols **symbols,
                             const struct ptl_space *space) PTL_MUST_CHECK;
 PTL_API void ptl_symbols_free(struct ptl_symbols *symbols);
-/* The symbol that covers `vaddr`: its name (owned by `symbols`) and the offset into it;
- * NULL if there is none. */
+
+/* Also those of another space. */
+PTL_API int ptl_symbols_add_space(struct ptl_symbols *symbols,
+                                  const struct ptl_space *space) PTL_MUST_CHECK;
+
+/* Kernel symbols in the format of /proc/kallsyms; replaces those added before. Used where
+ * files have no symbol. Errors: PTL_BAD_FILE (cannot be read; errno), PTL_NOMAP (no symbols
+ * in it, or all addresses hidden), PTL_NOMEM. */
+PTL_API int ptl_symbols_add_kallsyms(struct ptl_symbols *symbols, const char *path) PTL_MUST_CHECK;
+
+/* The symbol that covers `vaddr` of the space given to ptl_symbols_new(), as it was then: its
+ * name (owned by `symbols`) and the offset into it; NULL if there is none. */
 PTL_API const char *ptl_symbols_find(const struct ptl_symbols *symbols, uint64_t vaddr,
                                      uint64_t *offset);
+/* The same for a space that was added, or one that maps the same sections. */
+PTL_API const char *ptl_symbols_find_in(const struct ptl_symbols *symbols,
+                                        const struct ptl_space *space, uint64_t vaddr,
+                                        uint64_t *offset);
 
 #ifdef __cplusplus
 }
