@@ -98,7 +98,7 @@ static void check_insn(const struct line_check *check, const struct ptl_insn *in
 }
 
 /* The lines and marks of the block. Returns 0 or -1 without memory. */
-static int make(struct text *text, struct line_mark *marks, const struct ptl_block *block,
+static int make(struct text *text, uint32_t *marks, const struct ptl_block *block,
                 const struct line_style *style, const struct line_check *check)
 {
     uint32_t code = 0;
@@ -109,7 +109,7 @@ static int make(struct text *text, struct line_mark *marks, const struct ptl_blo
         uint64_t ip = block->ip + code;
         struct ptl_insn insn;
 
-        marks[i] = (struct line_mark){(uint32_t)text->len, code};
+        marks[i] = (uint32_t)text->len;
         if (ptl_insn_decode(&insn, bytes, block->size - code, (enum ptl_exec_mode)block->mode) <= 0)
             break; /* cannot be: the flow has walked here */
         if (grow(text, LINE_MAX_))
@@ -119,7 +119,7 @@ static int make(struct text *text, struct line_mark *marks, const struct ptl_blo
             check_insn(check, &insn, bytes, ip);
         code += insn.size;
     }
-    marks[i] = (struct line_mark){(uint32_t)text->len, code};
+    marks[i] = (uint32_t)text->len;
     if (check && (i < block->ninsn || code != block->size)) {
         char what[64];
         snprintf(what, sizeof(what), "error: did not reach end: %llx",
@@ -132,10 +132,10 @@ static int make(struct text *text, struct line_mark *marks, const struct ptl_blo
 static struct lines *build(const struct ptl_block *block, const struct line_style *style,
                            const struct line_check *check)
 {
-    size_t head = sizeof(struct lines) + ((size_t)block->ninsn + 1) * sizeof(struct line_mark);
+    size_t head = sizeof(struct lines) + ((size_t)block->ninsn + 1) * sizeof(uint32_t);
     struct text text = {0};
     struct lines *lines = NULL;
-    struct line_mark *marks = calloc((size_t)block->ninsn + 1, sizeof(*marks));
+    uint32_t *marks = calloc((size_t)block->ninsn + 1, sizeof(*marks));
 
     if (marks && !make(&text, marks, block, style, check))
         lines = malloc(head + text.len);
@@ -166,18 +166,4 @@ const struct lines *lines_of(const struct ptl_block *block, const struct line_st
 void lines_free(void *lines)
 {
     free(lines);
-}
-
-uint32_t lines_index(const struct lines *lines, uint32_t code)
-{
-    uint32_t low = 0, high = lines->ninsn;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lines->marks[middle].code < code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }

@@ -27,16 +27,11 @@ struct line_check {
     void *context;
 };
 
-struct line_mark {
-    uint32_t text; /* where the line begins */
-    uint32_t code; /* where the instruction begins in the block */
-};
-
 struct lines {
-    uint32_t len;    /* of all lines */
-    uint32_t ninsn;  /* marks[ninsn] is the end */
-    const char *str; /* behind the marks */
-    struct line_mark marks[];
+    uint32_t len; /* of all lines */
+    uint32_t ninsn;
+    const char *str;  /* the lines; behind the marks */
+    uint32_t marks[]; /* where each line begins in str; marks[ninsn] is the end */
 };
 
 /* The lines of the block, from its `user` field or made now. `check` may be NULL.
@@ -44,8 +39,5 @@ struct lines {
 const struct lines *lines_of(const struct ptl_block *block, const struct line_style *style,
                              const struct line_check *check);
 void lines_free(void *lines);
-
-/* The index of the instruction that begins `code` bytes into the block. */
-uint32_t lines_index(const struct lines *lines, uint32_t code);
 
 #endif

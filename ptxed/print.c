@@ -84,20 +84,18 @@ static size_t line_prefix(const struct printer *p, const struct ptl_item *item, 
 
 static void print_lines(struct printer *p, const struct ptl_item *item, const struct lines *lines)
 {
-    uint32_t first = 0;
-    uint32_t last = first + item->ninsn <= lines->ninsn ? first + item->ninsn : lines->ninsn;
+    uint32_t count = item->ninsn < lines->ninsn ? item->ninsn : lines->ninsn;
     char prefix[64];
     size_t n = line_prefix(p, item, prefix);
 
     if (!n) {
-        uint32_t begin = lines->marks[first].text;
-        out_write(&p->out, lines->str + begin, lines->marks[last].text - begin);
+        out_write(&p->out, lines->str, lines->marks[count]);
         return;
     }
-    for (uint32_t i = first; i < last; i++) {
-        uint32_t begin = lines->marks[i].text;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t begin = lines->marks[i];
         out_write(&p->out, prefix, n);
-        out_write(&p->out, lines->str + begin, lines->marks[i + 1].text - begin);
+        out_write(&p->out, lines->str + begin, lines->marks[i + 1] - begin);
     }
 }
 
@@ -108,7 +106,7 @@ static int print_block(struct printer *p, const struct ptl_item *item)
     const struct lines *lines;
 
     count_block(p, item);
-    if (!item->ninsn || (p->flags & (PRINT_QUIET | PRINT_CHECK)) == PRINT_QUIET)
+    if ((p->flags & (PRINT_QUIET | PRINT_CHECK)) == PRINT_QUIET)
         return 0;
     p->offset = item->offset;
     lines = lines_of(block, &p->style, p->flags & PRINT_CHECK ? &check : NULL);
