@@ -153,7 +153,8 @@ static const char *find_in_section(const struct ptl_symbols *symbols, const stru
     if (file)
         return file->table ? ptl__symtab_find(file->table, map->section->offset + at, offset)
                            : NULL;
-    if (!map->bytes || !map->section->name[0])
+    if ((map->section->kind != PTL__SECTION_MEMORY && map->section->kind != PTL__SECTION_COPY) ||
+        !map->section->name[0])
         return NULL;
     *offset = at; /* bytes with a name, e.g. a function made at run time */
     return map->section->name;
