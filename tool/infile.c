@@ -122,6 +122,15 @@ int infile_open(struct infile *file, const char *prog, const char *arg)
     return 0;
 }
 
+void infile_forget(const struct infile *file, const uint8_t *pos)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE),
+           n = (size_t)(pos - (const uint8_t *)file->base) / page * page;
+
+    if (file->mapped && n)
+        (void)madvise(file->base, n, MADV_DONTNEED);
+}
+
 void infile_close(struct infile *file)
 {
     if (file->mapped)

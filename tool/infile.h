@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * infile.h - a file, or a part of it, given as "F[:from[-to]]": mapped, not copied. What
- * cannot be mapped (a pipe) is read into memory.
+ * cannot be mapped (a pipe) is read into memory. "-" is standard input.
  */
 #ifndef TOOL_INFILE_H
 #define TOOL_INFILE_H
@@ -22,5 +22,9 @@ struct infile {
 /* Returns 0; else exit status 2, plus 1, as options do: the message has been printed. */
 int infile_open(struct infile *file, const char *prog, const char *arg);
 void infile_close(struct infile *file);
+
+/* The bytes before `pos` (within `bytes`) are not needed soon: the kernel may take their pages,
+ * so that memory stays flat. Reading them again is still right. */
+void infile_forget(const struct infile *file, const uint8_t *pos);
 
 #endif

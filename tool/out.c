@@ -2,6 +2,8 @@
 /* out.c - see out.h. */
 #include "out.h"
 
+#include "hex.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -131,6 +133,5 @@ void out_pad(struct out *out, size_t n)
 
 void text_hex16(char *p, uint64_t value)
 {
-    for (unsigned i = 0; i < 16; i++)
-        p[i] = hex_digits[(value >> (60 - 4 * i)) & 15];
+    hex16(p, value);
 }

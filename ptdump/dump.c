@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dump.c - the loop over packets: synchronise, decode, follow time, print.
+ *
+ * Two loops take turns: fast() copies lines made ahead (rows.h) as long as the first byte
+ * tells the packet; one_packet() does anything. Both know how much room a line needs, so a
+ * line is written straight into the output buffer.
+ */
+#include "dump.h"
+
+#include "hex.h"
+#include "line.h"
+
+#include <stdio.h>
+
+/* The fast loop stays away from the end by more than the longest packet, and from the end of
+ * the output buffer by what it writes per line. */
+#define FAST_MARGIN 16
+#define FAST_LINE   (18 + ROW_TEXT + 16)
+/* The offset's upper 12 digits are constant so long. */
+#define WINDOW 0x10000u
+/* Bytes between two calls of hooks.passed. */
+#define PASSED_STEP (1u << 22)
+
+/* --- errors ------------------------------------------------------------------------ */
+
+static void error_line(struct dump *dump, const char *what, int status)
+{
+    uint64_t offset = dump->base + (uint64_t)(dump->pos - dump->begin);
+
+    if (status)
+        out_printf(dump->out, "[%llx: %s: %s]\n", (unsigned long long)offset, what,
+                   ptl_strstatus(status));
+    else
+        out_printf(dump->out, "[%llx: %s]\n", (unsigned long long)offset, what);
+}
+
+/* --- tracking columns -------------------------------------------------------------- */
+
+#define VALUE_MAX 40
+
+/* "+n" or "-n" in hex. */
+static void delta_text(char *value, uint64_t now, uint64_t before)
+{
+    uint64_t distance = now >= before ? now - before : before - now;
+
+    value[0] = now >= before ? '+' : '-';
+    *hex_short(value + 1, distance) = '\0';
+}
+
+static void hex16_text(char *value, uint64_t v)
+{
+    hex16(value, v);
+    value[16] = '\0';
+}
+
+static const char *track_tsc(struct dump *dump, char *value)
+{
+    uint64_t tsc;
+    int status = ptl_clock_query(&dump->clock, &tsc, NULL, NULL);
+
+    if (status && !dump->options->no_wall_clock) {
+        error_line(dump, "error printing time", status);
+        strcpy(value, "<unavailable>");
+        return "tsc";
+    }
+    if (dump->options->time_delta)
+        delta_text(value, tsc, dump->last_tsc);
+    else
+        hex16_text(value, tsc);
+    dump->last_tsc = tsc;
+    return "tsc";
+}
+
+static const char *track_fcr(struct dump *dump, char *value)
+{
+    const double unit = 1 << PTL_FCR_SHIFT;
+    uint64_t fcr = dump->clock.tcal.fcr;
+
+    if (!dump->clock.tcal.have_fcr) {
+        error_line(dump, "error printing time", PTL_NO_TIME);
+        strcpy(value, "<unavailable>");
+    } else if (dump->options->time_delta) {
+        snprintf(value, VALUE_MAX, "%+.3f", ((double)fcr - (double)dump->last_fcr) / unit);
+        dump->last_fcr = fcr;
+    } else {
+        snprintf(value, VALUE_MAX, "%.3f", (double)fcr / unit);
+    }
+    return "fcr";
+}
+
+static const char *track_last_ip(struct dump *dump, char *value)
+{
+    if (!dump->last_ip.have_ip)
+        strcpy(value, "<unavailable>");
+    else if (dump->last_ip.suppressed)
+        strcpy(value, "<suppressed>");
+    else
+        hex16_text(value, dump->last_ip.ip);
+    return "ip";
+}
+
+/* The tracking column of `packet`: its id, or NULL if it has none; the value in `value`. */
+static const char *track(struct dump *dump, const struct ptl_packet *packet, char *value)
+{
+    const struct dump_options *options = dump->options;
+
+    switch (packet->type) {
+    case PTL_PKT_TIP:
+    case PTL_PKT_TIP_PGE:
+    case PTL_PKT_TIP_PGD:
+    case PTL_PKT_FUP:
+        return options->lastip ? track_last_ip(dump, value) : NULL;
+    case PTL_PKT_MODE_EXEC:
+        strcpy(value, text_packet_mode(packet));
+        return options->exec_mode ? "em" : NULL;
+    case PTL_PKT_PIP:
+        hex16_text(value, packet->payload.pip.cr3);
+        return "cr3";
+    case PTL_PKT_VMCS:
+        hex16_text(value, packet->payload.vmcs.base);
+        return "vmcs";
+    case PTL_PKT_CFE:
+    case PTL_PKT_EVD:
+    case PTL_PKT_BBP:
+        strcpy(value, text_packet_kind(packet));
+        return "type";
+    case PTL_PKT_TSC:
+    case PTL_PKT_MTC:
+        return options->time   ? track_tsc(dump, value)
+               : options->tcal ? track_fcr(dump, value)
+                               : NULL;
+    case PTL_PKT_TMA:
+    case PTL_PKT_CYC:
+        return options->time ? track_tsc(dump, value) : NULL;
+    case PTL_PKT_CBR:
+        return options->tcal ? track_fcr(dump, value) : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* --- time -------------------------------------------------------------------------- */
+
+static int is_timing(const struct ptl_packet *packet)
+{
+    switch (packet->type) {
+    case PTL_PKT_TSC:
+    case PTL_PKT_TMA:
+    case PTL_PKT_MTC:
+    case PTL_PKT_CYC:
+    case PTL_PKT_CBR:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static void follow_time(struct dump *dump, const struct ptl_packet *packet)
+{
+    uint64_t tsc;
+    int status;
+
+    if (packet->type == PTL_PKT_CYC && dump->options->no_cyc)
+        return;
+    status = ptl_clock_calibrate(&dump->clock, packet, dump->in_psb);
+    if (status)
+        error_line(dump, "error calibrating time", status);
+    if (packet->type == PTL_PKT_CYC && !dump->clock.tcal.have_fcr)
+        error_line(dump, "calibration error", PTL_NO_TIME);
+    status = ptl_clock_update(&dump->clock, packet);
+    if (status && packet->type == PTL_PKT_CYC)
+        error_line(dump, "error updating time: no calibration", 0);
+    else if (status)
+        error_line(dump, "error updating time", status);
+    if (dump->hooks.upto && is_timing(packet) &&
+        (!ptl_clock_query(&dump->clock, &tsc, NULL, NULL) || dump->options->no_wall_clock))
+        dump->hooks.upto(dump->hooks.context, tsc);
+}
+
+/* --- one packet, anything ----------------------------------------------------------- */
+
+static int shown(const struct dump_options *options, const struct ptl_packet *packet)
+{
+    if (options->quiet)
+        return 0;
+    if (packet->type == PTL_PKT_PAD)
+        return !options->no_pad;
+    if (packet->type == PTL_PKT_CYC && options->no_cyc)
+        return 0;
+    return !options->no_timing || !is_timing(packet);
+}
+
+static void print_packet(struct dump *dump, const struct ptl_packet *packet)
+{
+    const struct dump_options *options = dump->options;
+    char value[VALUE_MAX], *begin, *p;
+    const char *id = track(dump, packet, value); /* may print an error line before ours */
+    size_t len;
+
+    begin = p = out_reserve(dump->out, LINE_MAX);
+    if (!options->no_offset)
+        p = line_offset(p, dump->base + (uint64_t)(dump->pos - dump->begin));
+    if (options->raw) /* an OVF that cut a CYC (SKD007) shows its first two bytes */
+        p = line_raw(p, dump->pos, packet->type == PTL_PKT_OVF ? 2 : packet->size);
+    len = line_packet(p, packet);
+    if (id)
+        len = line_track(p, len, id, value);
+    p[len] = '\n';
+    out_commit(dump->out, (size_t)(p - begin) + len + 1);
+}
+
+static void follow_state(struct dump *dump, const struct ptl_packet *packet)
+{
+    dump->flags = ptl_packet_next_flags(packet, dump->flags);
+    switch (packet->type) {
+    case PTL_PKT_TIP:
+    case PTL_PKT_TIP_PGE:
+    case PTL_PKT_TIP_PGD:
+    case PTL_PKT_FUP: /* reserved forms do not come here */
+        (void)ptl_last_ip_update(&dump->last_ip, packet->payload.ip.ipc, packet->payload.ip.ip);
+        break;
+    case PTL_PKT_PSB:
+        dump->in_psb = 1;
+        break;
+    case PTL_PKT_PSBEND:
+    case PTL_PKT_OVF:
+        dump->in_psb = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Returns 0 or the reason why there is no packet at dump->pos. */
+static int one_packet(struct dump *dump)
+{
+    struct ptl_packet packet;
+    int size = ptl_packet_decode(&packet, dump->pos, (size_t)(dump->end - dump->pos), dump->flags);
+
+    if (size < 0)
+        return size;
+    if (dump->track)
+        follow_time(dump, &packet);
+    follow_state(dump, &packet);
+    if (shown(dump->options, &packet))
+        print_packet(dump, &packet);
+    dump->pos += size;
+    return 0;
+}
+
+/* --- the fast loop ------------------------------------------------------------------ */
+
+static inline uint64_t load64(const void *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+/* The 16 digits of an address over those in the copied text. */
+static inline void put_address(char *p, const struct row *row, const uint8_t *payload)
+{
+    uint64_t ip = (uint64_t)((int64_t)(load64(payload) << row->shift) >> row->shift), high, low;
+
+    high = (hex8((uint32_t)(ip >> 32)) & row->known[0]) | row->unknown[0];
+    low = (hex8((uint32_t)ip) & row->known[1]) | row->unknown[1];
+    memcpy(p, &high, 8);
+    memcpy(p + 8, &low, 8);
+}
+
+/* Packets up to the end of a window, or the first one that is not a row's. */
+static void fast(struct dump *dump)
+{
+    const struct row *rows = dump->rows;
+    const uint16_t *hex2 = dump->hex2;
+    const uint8_t *pos = dump->pos, *end = dump->end;
+    uint64_t offset = dump->base + (uint64_t)(pos - dump->begin);
+    uint64_t left = WINDOW - (offset & (WINDOW - 1));
+    size_t prefix = dump->options->no_offset ? 0 : 18;
+    char *begin = out_reserve(dump->out, 16 * FAST_LINE), *p = begin,
+         *full = dump->out->buf + dump->out->cap - FAST_LINE;
+    char high[16];
+
+    if (end - pos <= FAST_MARGIN)
+        return;
+    end = (uint64_t)(end - pos) - FAST_MARGIN < left ? end - FAST_MARGIN : pos + left;
+    hex16(high, offset);
+    offset -= (uint64_t)(uintptr_t)pos;
+    while (pos < end && p <= full) {
+        const struct row *row = &rows[*pos];
+        unsigned low = (unsigned)((uint64_t)(uintptr_t)pos + offset);
+        uint64_t digits =
+            hex2[low >> 8 & 0xff] | (uint32_t)hex2[low & 0xff] << 16 | (uint64_t)0x2020 << 32;
+
+        memcpy(p, high, 16);
+        memcpy(p + 12, &digits, 8);
+        memcpy(p + prefix, row->text, ROW_TEXT);
+        if (row->kind != ROW_FIXED) {
+            if (row->kind == ROW_OTHER)
+                break;
+            put_address(p + prefix + ROW_IP, row, pos + 1);
+        }
+        p += row->len ? prefix + row->len : 0;
+        pos += row->size;
+    }
+    dump->pos = pos;
+    out_commit(dump->out, (size_t)(p - begin));
+}
+
+/* --- a stretch ---------------------------------------------------------------------- */
+
+static void start(struct dump *dump, const uint8_t *pos)
+{
+    dump->pos = pos;
+    dump->flags = dump->errata_flags;
+    dump->in_psb = 0;
+    memset(&dump->last_ip, 0, sizeof(dump->last_ip));
+    ptl_clock_init(&dump->clock, &dump->clock_config);
+}
+
+/* Go to the first PSB at or after `from`. Returns 0 if there is none. */
+static int sync_at(struct dump *dump, size_t from)
+{
+    size_t len = (size_t)(dump->end - dump->begin), at = ptl_psb_find(dump->begin, len, from);
+
+    start(dump, dump->begin + at);
+    return at < len;
+}
+
+/* After an error: a PSB may have been swallowed in part by a packet before it that was none,
+ * so the search begins where one could that ends behind the error. */
+static int resync(struct dump *dump)
+{
+    size_t at = (size_t)(dump->pos - dump->begin), back = PTL_PACKET_MAX_SIZE - 1;
+
+    return sync_at(dump, at > back ? at - back : 0);
+}
+
+void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base)
+{
+    const uint32_t block = PTL_DECODE_BLOCK4 | PTL_DECODE_BLOCK8;
+    const uint8_t *passed = buf;
+    int status;
+
+    dump->begin = buf;
+    dump->end = buf + len;
+    dump->base = base;
+    start(dump, buf);
+    if (!dump->options->no_sync && !sync_at(dump, 0)) {
+        dump->result.unsynced++;
+        return;
+    }
+    while (dump->pos < dump->end) {
+        if (dump->hooks.passed && (size_t)(dump->pos - passed) >= PASSED_STEP) {
+            passed = dump->pos;
+            dump->hooks.passed(dump->hooks.context, passed);
+        }
+        if (!(dump->flags & block))
+            fast(dump);
+        status = one_packet(dump);
+        if (status == PTL_EOS) {
+            if (dump->pos < dump->end) {
+                dump->result.cuts++;
+                dump->result.cut_offset = base + (uint64_t)(dump->pos - buf);
+            }
+            return;
+        }
+        if (status) {
+            dump->result.errors++;
+            error_line(dump, "error decoding packet", status);
+            if (!resync(dump))
+                return;
+        }
+    }
+}
+
+/* --- set up ------------------------------------------------------------------------- */
+
+#define BIT(type)  ((uint64_t)1 << PTL_PKT_##type)
+#define IP_PACKETS (BIT(TIP) | BIT(TIP_PGE) | BIT(TIP_PGD) | BIT(FUP))
+
+static void init_rows(struct dump *dump)
+{
+    const struct dump_options *options = dump->options;
+    uint64_t slow = 0, hidden = 0;
+
+    if (options->raw)
+        slow = UINT64_MAX;
+    if (options->lastip)
+        slow |= IP_PACKETS;
+    if (dump->track)
+        slow |= BIT(CYC);
+    if (options->no_pad)
+        hidden |= BIT(PAD);
+    if (options->no_cyc || options->no_timing)
+        hidden |= BIT(CYC);
+    if (options->quiet)
+        hidden = UINT64_MAX;
+    rows_init(dump->rows, slow, hidden);
+    for (unsigned i = 0; i < 256; i++) {
+        char digits[16];
+        hex16(digits, i);
+        memcpy(&dump->hex2[i], digits + 14, 2);
+    }
+}
+
+void dump_init(struct dump *dump, const struct dump_options *options,
+               const struct ptl_clock_config *clock, struct out *out,
+               const struct dump_hooks *hooks)
+{
+    memset(dump, 0, sizeof(*dump));
+    dump->options = options;
+    dump->out = out;
+    if (hooks)
+        dump->hooks = *hooks;
+    dump->clock_config = *clock;
+    if (clock->errata & PTL_ERR_SKD007)
+        dump->errata_flags |= PTL_DECODE_SKD007;
+    if (clock->errata & PTL_ERR_SKZ84)
+        dump->errata_flags |= PTL_DECODE_SKZ84;
+    dump->track = options->time || options->tcal || dump->hooks.upto;
+    init_rows(dump);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* main.c - ptdump: from the command line to the dump loop and the exit status. */
+#include "infile.h"
+#include "options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OUT_SIZE (256u << 10) /* stays in the second-level cache */
+
+/* Everything was decoded; something was not; wrong usage or nothing to decode. */
+enum { EXIT_ALL = 0, EXIT_PART = 1, EXIT_NONE = 2 };
+
+static void forget(void *context, const uint8_t *pos)
+{
+    infile_forget(context, pos);
+}
+
+/* What the lines on stdout do not tell. */
+static int report(const struct options *options, const char *file, const struct dump_result *result)
+{
+    if (result->unsynced)
+        opts_error(options->prog, "%s: no PSB found", file);
+    if (result->cuts)
+        opts_error(options->prog, "%s: 0x%llx: packet cut by the end of the trace", file,
+                   (unsigned long long)result->cut_offset);
+    if (result->errors)
+        opts_error(options->prog, "%s: %llu decode error%s", file,
+                   (unsigned long long)result->errors, result->errors == 1 ? "" : "s");
+    return result->unsynced || result->cuts || result->errors ? EXIT_PART : EXIT_ALL;
+}
+
+static int run(struct options *options, struct infile *file, struct out *out)
+{
+    const struct dump_hooks hooks = {.context = file, .passed = forget};
+    struct dump dump;
+
+    if (opts_timing_errata(&options->timing, &options->timing.clock.errata))
+        out_str(out, "[0: failed to determine errata: unknown cpu]\n");
+    dump_init(&dump, &options->dump, &options->timing.clock, out, &hooks);
+    dump_range(&dump, file->bytes, file->len, 0);
+    out_flush(out);
+    return report(options, file->name, &dump.result);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct infile file;
+    struct out out;
+    int status = options_parse(&options, argc, argv), failed;
+
+    if (!status)
+        status = infile_open(&file, options.prog, options.file);
+    if (status)
+        return status - 1;
+    if (out_open(&out, STDOUT_FILENO, OUT_SIZE)) {
+        opts_error(options.prog, "out of memory");
+        infile_close(&file);
+        return EXIT_NONE;
+    }
+    status = run(&options, &file, &out);
+    failed = out_close(&out);
+    if (failed) {
+        opts_error(options.prog, "failed to write: %s", strerror(failed));
+        status = EXIT_NONE;
+    }
+    infile_close(&file);
+    return status;
+}

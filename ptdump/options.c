@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* options.c - see options.h. The table is the parser, --help and the manual's check. */
+#include "options.h"
+
+#include <pt/version.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LEAVE  1 /* exit status 0, plus 1 */
+#define FAILED 3 /* exit status 2, plus 1 */
+
+static const struct opt table[];
+
+static int take_file(void *context, const char *word)
+{
+    struct options *options = context;
+
+    if (options->file) {
+        opts_error(options->prog, "[<options>] <ptfile>.  Use --help or -h for help.");
+        return FAILED;
+    }
+    options->file = word;
+    return 0;
+}
+
+static void describe(struct opts *opts, struct options *options)
+{
+    memset(opts, 0, sizeof(*opts));
+    opts->prog = options->prog;
+    opts->table = table;
+    opts->usage = "[<options>] <ptfile>[:<from>[-<to>]]";
+    opts->about = "Print the packets of a processor trace, one a line. <from> and <to> limit the "
+                  "file to a range of bytes; - is standard input. Exit status: 0 everything was "
+                  "decoded; 1 something was not; 2 wrong usage or nothing to decode.";
+    opts->context = options;
+    opts->word = take_file;
+}
+
+static int show_help(void *context, const struct opt *opt, const char *arg)
+{
+    struct opts opts;
+
+    (void)opt;
+    (void)arg;
+    describe(&opts, context);
+    opts_help(&opts);
+    return LEAVE;
+}
+
+static int show_list(void *context, const struct opt *opt, const char *arg)
+{
+    struct opts opts;
+
+    (void)opt;
+    (void)arg;
+    describe(&opts, context);
+    opts_list(&opts);
+    return LEAVE;
+}
+
+static int show_version(void *context, const struct opt *opt, const char *arg)
+{
+    (void)context;
+    (void)opt;
+    (void)arg;
+    printf("ptdump %s\n", ptl_version());
+    return LEAVE;
+}
+
+/* opt->value is the offset of an uint8_t. */
+static int set_flag(void *context, const struct opt *opt, const char *arg)
+{
+    (void)arg;
+    ((uint8_t *)context)[opt->value] = 1;
+    return 0;
+}
+
+#define FLAG(field) .apply = set_flag, .value = offsetof(struct options, field)
+
+static const struct opt table[] = {
+    {.name = "", .help = "general"},
+    {.name = "--help", .alias = "-h", .help = "this text.", .apply = show_help},
+    {.name = "--version",
+     .alias = "-v",
+     .help = "display version information.",
+     .apply = show_version},
+    {.name = "--list-options",
+     .help = "the options for scripts",
+     .apply = show_list,
+     .flags = OPT_HIDDEN},
+    {.name = "--no-sync",
+     .help = "don't try to sync to the first PSB, assume a valid sync point.",
+     FLAG(dump.no_sync)},
+
+    {.name = "", .help = "what to print"},
+    {.name = "--quiet", .help = "don't print anything but errors.", FLAG(dump.quiet)},
+    {.name = "--no-pad", .help = "don't show PAD packets.", FLAG(dump.no_pad)},
+    {.name = "--no-timing",
+     .help = "don't show timing packets: TSC, TMA, MTC, CYC, CBR.",
+     FLAG(dump.no_timing)},
+    {.name = "--no-cyc",
+     .help = "don't show CYC packets and don't use them for time.",
+     FLAG(dump.no_cyc)},
+    {.name = "--no-offset", .help = "don't show the offset of each packet.", FLAG(dump.no_offset)},
+    {.name = "--raw", .help = "show the bytes of each packet.", FLAG(dump.raw)},
+    {.name = "--lastip", .help = "show the address that IP packets lead to.", FLAG(dump.lastip)},
+    {.name = "--exec-mode", .help = "show the current execution mode.", FLAG(dump.exec_mode)},
+
+    {.name = "", .help = "time"},
+    {.name = "--time", .help = "show the estimated TSC for timing packets.", FLAG(dump.time)},
+    {.name = "--tcal",
+     .help = "show the calibration: TSC ticks per core cycle (not together with --time).",
+     FLAG(dump.tcal)},
+    {.name = "--time-delta",
+     .help = "show time and calibration as difference to the line before.",
+     FLAG(dump.time_delta)},
+    {.name = "--no-tcal",
+     .help = "don't calibrate: CYC packets then cannot be used and are reported.",
+     FLAG(timing.clock.no_tcal)},
+    {.name = "--no-wall-clock",
+     .help = "count time from zero before the first TSC, instead of reporting it as missing.",
+     FLAG(dump.no_wall_clock)},
+    {.name = "--keep-tcal-on-ovf",
+     .help = "keep the calibration across overflows.",
+     FLAG(timing.clock.keep_tcal_on_ovf)},
+
+    {.name = "timing",
+     .flags = OPT_SUB,
+     .sub = opts_timing_table,
+     .value = offsetof(struct options, timing)},
+    {.name = NULL},
+};
+
+int options_parse(struct options *options, int argc, char **argv)
+{
+    struct opts opts;
+    int rest, status;
+
+    memset(options, 0, sizeof(*options));
+    options->prog = options->timing.prog = argc > 0 ? argv[0] : "ptdump";
+    describe(&opts, options);
+    status = opts_parse(&opts, argc, argv, &rest);
+    if (status)
+        return status;
+    if (options->dump.time && options->dump.tcal) {
+        opts_error(options->prog, "specify either --time or --tcal.");
+        return FAILED;
+    }
+    if (!options->file) {
+        opts_error(options->prog, "No processor trace file specified.");
+        return FAILED;
+    }
+    return 0;
+}
