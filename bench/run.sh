@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# All benchmarks: medians of processor time, and ratios to libipt's block decoder in the same run.
+#
+#     bench/run.sh [--rounds N] [--out FILE] [BUILD]
+#
+# Needs a release build (cmake --preset release). The input is the recorded trace of the test
+# material beside the repository, or a made-up one. The table goes to FILE (bench/results.md).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rounds=5 out=bench/results.md build=build
+while [ $# -gt 0 ]; do
+    case $1 in
+    --rounds) rounds=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    *) build=$1; shift ;;
+    esac
+done
+bin=$(cd "$build/bin" && pwd)
+shared=${PT_SHARED:-../shared}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# --- the input ------------------------------------------------------------------
+case_dir=$shared/real/cases/mruby
+base=0x400000
+if [ -e "$case_dir/trace.pt" ]; then
+    input="mruby, recorded by hardware"
+    cp "$case_dir/trace.pt" "$tmp/1.pt"
+    cp "$case_dir/code.img" "$tmp/code"
+else
+    input="made up by bench_trace"
+    "$bin/bench/bench_trace" "$tmp/1.pt" "$tmp/code" 700000
+fi
+repeat() { # N: the trace N times, one after the other (PSB+ at its begin makes that valid)
+    for ((i = 0; i < $1; i++)); do cat "$tmp/1.pt"; done >"$tmp/$1.pt"
+}
+for n in 10 40 100; do repeat "$n"; done
+chmod u+w "$tmp"/*
+size=$(stat -c %s "$tmp/1.pt")
+read -r blocks _ insns _ < <("$bin/bench/bench_flow" "$tmp/1.pt" "$tmp/code" "$base")
+read -r packets _ < <("$bin/bench/bench_packets" "$tmp/1.pt")
+
+# --- measuring ------------------------------------------------------------------
+flow=("$bin/bench/bench_flow") ipt_flow=("$bin/bench/bench_ipt_flow")
+ptxed=("$bin/ptxed" --raw "$tmp/code:$base")
+have_ipt=0
+[ -x "$bin/bench/bench_ipt_flow" ] && have_ipt=1
+
+declare -A time rss
+# measure NAME COMMAND... [-- NAME COMMAND...]...: in turns; fills time[] and rss[].
+measure() {
+    local names=() command=() i=0 line
+    local expect=1 word
+    for word in "$@"; do
+        if [ "$expect" = 1 ]; then
+            names+=("$word") command+=(--) expect=0
+        elif [ "$word" = -- ]; then
+            expect=1
+        else
+            command+=("$word")
+        fi
+    done
+    while read -r line; do
+        time[${names[i]}]=${line% *}
+        rss[${names[i]}]=${line#* }
+        i=$((i + 1))
+    done < <("$bin/bench/bench_run" "$rounds" "${command[@]}")
+    [ "$i" = "${#names[@]}" ] || { echo "a benchmark failed" >&2; exit 1; }
+}
+
+calc() { awk "BEGIN { printf \"$1\", $2 }"; }
+ratio() { # of B to A in time: how many times faster is A
+    if [ -n "${time[$2]:-}" ]; then calc '%.1f' "${time[$2]} / (${time[$1]} + 1e-9)"; else echo -; fi
+}
+row() { # NAME WHAT RATE-UNIT AMOUNT OTHER
+    printf '| %s | %.4f | %s %s | %s |\n' "$2" "${time[$1]}" \
+        "$(calc '%.1f' "$4 / (${time[$1]} + 1e-9) / 1e6")" "$3" "$(ratio "$1" "$5")"
+}
+
+echo "measuring ($rounds rounds) ..." >&2
+runs=(flow40 "${flow[@]}" "$tmp/40.pt" "$tmp/code" "$base"
+    -- flow1 "${flow[@]}" "$tmp/1.pt" "$tmp/code" "$base"
+    -- packets40 "$bin/bench/bench_packets" "$tmp/40.pt"
+    -- text1 "${ptxed[@]}" --pt "$tmp/1.pt"
+    -- addr1 "${ptxed[@]}" --no-inst --pt "$tmp/1.pt"
+    -- text40 "${ptxed[@]}" --pt "$tmp/40.pt"
+    -- addr40 "${ptxed[@]}" --no-inst --pt "$tmp/40.pt"
+    -- quiet40 "${ptxed[@]}" --quiet --pt "$tmp/40.pt"
+    -- dump40 "$bin/ptdump" "$tmp/40.pt"
+    -- insn "$bin/bench/bench_insn" "$tmp/code" 100)
+if [ $have_ipt = 1 ]; then
+    runs+=(-- ipt40 "${ipt_flow[@]}" "$tmp/40.pt" "$tmp/code" "$base"
+        -- ipt1 "${ipt_flow[@]}" "$tmp/1.pt" "$tmp/code" "$base"
+        -- iptpackets40 "$bin/bench/bench_ipt_packets" "$tmp/40.pt")
+fi
+measure "${runs[@]}"
+measure slow1 "${flow[@]}" "$tmp/1.pt" "$tmp/code" "$base" slow
+measure m1 "${ptxed[@]}" --no-inst --pt "$tmp/1.pt" \
+    -- m10 "${ptxed[@]}" --no-inst --pt "$tmp/10.pt" \
+    -- m100 "${ptxed[@]}" --no-inst --pt "$tmp/100.pt"
+read -r swept _ < <("$bin/bench/bench_insn" "$tmp/code" 100)
+
+# --- the table ------------------------------------------------------------------
+{
+    echo "# Measured"
+    echo
+    echo "By \`bench/run.sh\`: medians of $rounds runs, processor time of one thread, output to"
+    echo "/dev/null. $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) cores."
+    echo
+    echo "Trace: $input; $size bytes, $packets packets, $insns instructions, $blocks blocks; x40 is"
+    echo "the same forty times in a row. The last column: how many times the time of libipt-dev for"
+    echo "the same step (packets: its packet decoder; else its block decoder, which prints nothing)."
+    echo
+    echo "| what | s | rate | x libipt |"
+    echo "| --- | ---: | ---: | ---: |"
+    row packets40 "packets, x40" "M packets/s" "40 * $packets" iptpackets40
+    row packets40 "- in bytes" "MB/s" "40 * $size" iptpackets40
+    row flow40 "flow, quiet, x40" "M insns/s" "40 * $insns" ipt40
+    row flow40 "- in blocks" "M blocks/s" "40 * $blocks" ipt40
+    row flow1 "flow, quiet, x1, cold" "M insns/s" "$insns" ipt1
+    row slow1 "flow, instruction by instruction, x1" "M insns/s" "$insns" ipt1
+    row quiet40 "ptxed --quiet, x40" "M insns/s" "40 * $insns" ipt40
+    row text1 "ptxed, x1, cold" "M lines/s" "$insns" ipt1
+    row addr1 "ptxed --no-inst, x1, cold" "M lines/s" "$insns" ipt1
+    row text40 "ptxed, x40" "M lines/s" "40 * $insns" ipt40
+    row addr40 "ptxed --no-inst, x40" "M lines/s" "40 * $insns" ipt40
+    row dump40 "ptdump, x40" "M lines/s" "40 * $packets" ipt40
+    row insn "instruction decoder" "M insns/s" "$swept" -
+    if [ $have_ipt = 1 ]; then
+        row ipt40 "libipt block decoder, x40" "M insns/s" "40 * $insns" ipt40
+        row ipt1 "libipt block decoder, x1" "M insns/s" "$insns" ipt1
+        row iptpackets40 "libipt packet decoder, x40" "M packets/s" "40 * $packets" iptpackets40
+    fi
+    echo
+    echo "Cost and memory while the trace is repeated (ptxed --no-inst):"
+    echo
+    echo "| times | s | s / time | peak memory, KiB |"
+    echo "| ---: | ---: | ---: | ---: |"
+    for n in 1 10 100; do
+        printf '| %d | %.3f | %s | %d |\n' $n "${time[m$n]}" "$(calc '%.4f' "${time[m$n]} / $n")" "${rss[m$n]}"
+    done
+} >"$tmp/results.md"
+cp "$tmp/results.md" "$out"
+cat "$out"
