@@ -43,6 +43,7 @@ struct ptl_sideband_config {
     uint32_t position_lane;
     const struct ptl_space *base; /* seen below every process, e.g. the kernel; may be NULL */
     const char *buildid_dir;      /* perf's build-id cache, e.g. ~/.debug; NULL: none */
+    struct ptl_section *vdso;     /* for [vdso] where nothing else is known; may be NULL */
 };
 
 PTL_API int ptl_sideband_new(struct ptl_sideband **sideband,
