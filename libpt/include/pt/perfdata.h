@@ -25,7 +25,7 @@ extern "C" {
 
 /* --- opening ---------------------------------------------------------------- */
 
-/* A streaming decompressor (perf uses zstd; tool/zstd.h has one). */
+/* A streaming decompressor (perf uses zstd; tool/unzip.h has one). */
 struct ptl_unzip {
     /* A new stream; NULL without memory. */
     void *(*open)(void *context);
@@ -230,7 +230,7 @@ struct ptl_perf_piece {
     uint64_t reference; /* TSC when its buffer was copied */
     uint64_t time;      /* perf time when it ended; 0: unknown */
     uint64_t record;    /* file offset of the AUX record or sample, else of the AUXTRACE */
-    uint32_t trimmed;   /* bytes left out because the piece before has them */
+    uint64_t trimmed;   /* bytes left out because the piece before has them */
     uint32_t flags;     /* PTL_AUX_* */
     uint32_t queue, cpu, pid, tid; /* task at its end; in per-CPU buffers others ran, too */
     uint8_t kind;                  /* enum ptl_perf_piece_kind */
