@@ -247,6 +247,13 @@ PTL_API int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t 
 PTL_API int ptl_flow_restart(struct ptl_flow *flow, const uint8_t *begin, size_t len,
                              uint64_t offset) PTL_MUST_CHECK;
 
+/* Go on with the bytes that follow in the same stream, after ptl_flow_next() returned 0: all
+ * state is kept - position, return stack, mode, time. The bytes before are not read again.
+ * (Recordings hold one stream in several buffers, and tracing that was switched off and on
+ * again does not begin with a PSB.) */
+PTL_API int ptl_flow_continue(struct ptl_flow *flow, const uint8_t *begin, size_t len,
+                              uint64_t offset) PTL_MUST_CHECK;
+
 /* Position: offset of the next packet not yet read; of the last PSB synchronised at. */
 PTL_API uint64_t ptl_flow_offset(const struct ptl_flow *flow);
 PTL_API uint64_t ptl_flow_sync_offset(const struct ptl_flow *flow);
