@@ -106,13 +106,14 @@ static const uint8_t *rewritten(uint8_t *copy, const struct ptl_insn *insn, cons
         return copy;
     }
     if (insn->iclass == PTL_INSN_PTWRITE) {
-        /* F3 [REX] 0F AE /4 has the operands of [REX] 0F 1F /0, a NOP. */
-        for (size_t i = 0; i < n; i++)
-            if (copy[i] == 0xf3)
-                copy[i] = 0x3e;
-        while (n + 2 < insn->size && copy[n] != 0x0f)
-            n++;
-        copy[n + 1] = 0x1f;
+        /* F3 [REX] 0F AE /4 has the operands of F3 F3 [REX] FF /0, INC. */
+        if (copy[n] != 0x0f) {
+            copy[n + 1] = copy[n];
+            copy[n++] = 0xf3;
+        } else {
+            copy[n] = 0xf3;
+        }
+        copy[n + 1] = 0xff;
         copy[n + 2] = (uint8_t)(copy[n + 2] & ~0x38);
         return copy;
     }
@@ -267,9 +268,10 @@ void text_insn_look(struct text_insn *text, struct text_insn_view *view,
     const cs_insn *cs;
 
     memset(view, 0, sizeof(*view));
-    /* MOV CR3 and PTWRITE are classes of tracing, not of the disassembler. */
+    /* MOV CR3 and PTWRITE are classes of tracing, not of the disassembler; older processors had
+     * UD0 without ModRM. */
     if (newer(ours, insn, bytes) || is_branch_66(insn, bytes) || insn->iclass == PTL_INSN_MOV_CR3 ||
-        insn->iclass == PTL_INSN_PTWRITE)
+        insn->iclass == PTL_INSN_PTWRITE || insn->kind == PTL_KIND_UD)
         return;
     cs = disassemble(text, insn->mode, bytes, insn->size, ip);
     if (!cs)
