@@ -135,14 +135,14 @@ static struct ptl__node *join(struct ptl__node *left, const struct ptl__range *r
 {
     struct ptl__node *inner, *res = NULL;
 
-    if (height(left) > height(right) + 1) {
+    if (left && height(left) > height(right) + 1) {
         inner = join(ptl__tree_ref(left->right), range, right);
         if (inner)
             res = balance(ptl__tree_ref(left->left), &left->range, inner);
         ptl__tree_unref(left);
         return res;
     }
-    if (height(right) > height(left) + 1) {
+    if (right && height(right) > height(left) + 1) {
         inner = join(left, range, ptl__tree_ref(right->left));
         if (inner)
             res = balance(inner, &right->range, ptl__tree_ref(right->right));
