@@ -6,13 +6,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FAILED 3 /* exit status 2, plus 1 */
+#define FAILED         3 /* exit status 2, plus 1 */
+#define WRITER_WAIT_MS 2000
 
 static int cannot_open(const char *prog, const char *name)
 {
@@ -71,15 +73,35 @@ static int map_all(struct infile *file, int fd, size_t size)
     return 0;
 }
 
+/* Opened without waiting, so that a FIFO that nobody ever writes does not block us; but a
+ * writer that is just being started gets its time. "-" is standard input. */
+static int open_input(const char *name)
+{
+    struct pollfd ready = {.events = POLLIN};
+    struct stat st;
+
+    if (!strcmp(name, "-"))
+        return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    ready.fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (ready.fd < 0)
+        return -1;
+    if (!fstat(ready.fd, &st) && S_ISFIFO(st.st_mode))
+        (void)poll(&ready, 1, WRITER_WAIT_MS);
+    if (fcntl(ready.fd, F_SETFL, 0)) {
+        close(ready.fd);
+        return -1;
+    }
+    return ready.fd;
+}
+
 static int load(struct infile *file, const char *prog)
 {
     struct stat st;
-    /* A FIFO that nobody writes shall not block us for ever. */
-    int fd = open(file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status = -1;
+    int fd = open_input(file->name), status = -1;
 
     if (fd < 0)
         return cannot_open(prog, file->name);
-    if (!fstat(fd, &st) && !fcntl(fd, F_SETFL, 0)) {
+    if (!fstat(fd, &st)) {
         if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > SIZE_MAX)
             errno = EFBIG;
         else if (S_ISREG(st.st_mode))
