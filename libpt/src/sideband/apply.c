@@ -102,8 +102,10 @@ static int apply_sample(struct at *at)
 /* A lane of the thread itself (per-thread tracing), or none. */
 static uint32_t own_lane(const struct at *at, uint32_t tid)
 {
-    uint32_t i = ptl__map_get(&at->sb->by_lane, tid);
+    uint32_t i = PTL__MAP_NONE;
 
+    if (at->sb->sources[at->item->source].lanes == PTL_SB_LANE_TID)
+        i = ptl__map_get(&at->sb->by_lane, tid);
     return i == PTL__MAP_NONE ? NO_LANE : at->sb->lanes[i].id;
 }
 

@@ -144,7 +144,7 @@ int ptl_sideband_lane(struct ptl_sideband *sb, uint32_t lane, uint32_t pid, uint
     if (!sb || sb->finished)
         return PTL_INVALID;
     l = MORE(sb, lanes);
-    if (!l || ptl__map_put(&sb->by_lane, lane, (uint32_t)sb->lanes_count) < 0)
+    if (!l || ptl__map_put(&sb->by_lane, tid, (uint32_t)sb->lanes_count) < 0)
         return PTL_NOMEM;
     *l = (struct lane){lane, pid, tid};
     sb->lanes_count++;

@@ -124,7 +124,7 @@ struct ptl_sideband {
     ARRAY(struct lost, lost);
     ARRAY(struct ptl_sb_problem, problems);
     ARRAY(struct jit_code, jits);
-    struct ptl__map by_pid, by_tid, by_name, by_lane; /* to the index in the array */
+    struct ptl__map by_pid, by_tid, by_name, by_lane; /* to the index; by_lane: of its thread */
     size_t jits_done;
     struct ptl_section *vdso;
 };
