@@ -264,6 +264,7 @@ static const struct row {
     [PTL_EV_PEBS] = {.text = "pebs"},
     [PTL_EV_CONTEXT] = {.say = say_context, .flags = NO_IP | OPTION},
     [PTL_EV_SYNC] = {.flags = NO_LINE},
+    [PTL_EV_PSB] = {.flags = NO_LINE},
     [PTL_EV_TIP] = {.text = "tip"},
 };
 

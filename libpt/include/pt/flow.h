@@ -116,7 +116,8 @@ enum ptl_event_type {
     PTL_EV_TRIG,
     PTL_EV_PEBS,    /* a PEBS block ended (BEP) */
     PTL_EV_CONTEXT, /* the cursor switched to another task */
-    PTL_EV_SYNC,    /* decoding (re)starts here: PSB+ read; has a status' flag */
+    PTL_EV_SYNC,    /* decoding (re)starts here: PSB+ read; a status */
+    PTL_EV_PSB,     /* a later PSB+; a status */
     PTL_EV_TIP,     /* PTL_FLOW_DISTNT: a branch went to `ip`; no code is walked */
     PTL_EV_MAX_VALUE = PTL_EV_TIP
 };

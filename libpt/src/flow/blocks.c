@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * blocks.c - the cache of blocks.
+ */
+#include "flow/blocks.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+#define CHUNK_ITEMS 128
+#define MAX_VIEWS   64
+#define MIN_BUCKETS 256
+#define READ_AHEAD  256 /* bytes to copy at a time where code is not in memory */
+
+/* Memory for many items of one size, freed together. */
+struct ptl__chunk {
+    struct ptl__chunk *next;
+    size_t used;
+    uint64_t items[]; /* aligned for any of them */
+};
+
+struct ptl__code {
+    struct ptl_block block; /* first: users only see this */
+    struct ptl__code *chain;
+    uint64_t offset;  /* in the section */
+    uint64_t map_end; /* the block was cut where the mapping ends, here; else 0 */
+    uint8_t *own;     /* copied code bytes, or NULL */
+};
+
+static void *chunk_item(struct ptl__chunk **chunks, size_t size)
+{
+    struct ptl__chunk *c = *chunks;
+
+    if (!c || c->used == CHUNK_ITEMS) {
+        c = ptl__calloc(1, sizeof(*c) + CHUNK_ITEMS * size);
+        if (!c)
+            return NULL;
+        c->next = *chunks;
+        *chunks = c;
+    }
+    return (char *)c->items + size * c->used++;
+}
+
+static void chunks_free(struct ptl__chunk *c)
+{
+    while (c) {
+        struct ptl__chunk *next = c->next;
+        ptl__free(c);
+        c = next;
+    }
+}
+
+/* --- hashing ---------------------------------------------------------------------- */
+
+static size_t hash(uint64_t ip, uint64_t salt, size_t nbuckets)
+{
+    uint64_t h = (ip ^ salt) * 0x9e3779b97f4a7c15u;
+    return (size_t)(h >> 32) & (nbuckets - 1);
+}
+
+static size_t node_bucket(const struct ptl__node *n, size_t nbuckets)
+{
+    return hash(n->ip, n->mode, nbuckets);
+}
+
+static size_t code_bucket(const struct ptl__code *c, size_t nbuckets)
+{
+    return hash(c->block.ip, (uintptr_t)c->block.section + c->block.mode, nbuckets);
+}
+
+/* Twice as many buckets when they are full. Growing fails only without any table. */
+#define GROW(name, type, bucket_of)                                                                \
+    static int name(type ***buckets, size_t *nbuckets, size_t used)                                \
+    {                                                                                              \
+        size_t n = *nbuckets ? *nbuckets * 2 : MIN_BUCKETS;                                        \
+        type **bigger;                                                                             \
+        if (used < *nbuckets)                                                                      \
+            return 0;                                                                              \
+        bigger = ptl__calloc(n, sizeof(*bigger));                                                  \
+        if (!bigger)                                                                               \
+            return *nbuckets ? 0 : -1;                                                             \
+        for (size_t i = 0; i < *nbuckets; i++)                                                     \
+            for (type *p = (*buckets)[i], *next; p; p = next) {                                    \
+                size_t to = bucket_of(p, n);                                                       \
+                next = p->chain;                                                                   \
+                p->chain = bigger[to];                                                             \
+                bigger[to] = p;                                                                    \
+            }                                                                                      \
+        ptl__free(*buckets);                                                                       \
+        *buckets = bigger;                                                                         \
+        *nbuckets = n;                                                                             \
+        return 0;                                                                                  \
+    }
+
+GROW(grow_nodes, struct ptl__node, node_bucket)
+GROW(grow_codes, struct ptl__code, code_bucket)
+
+/* --- finding instructions ----------------------------------------------------------- */
+
+/* Where the bytes of a block come from. */
+struct source {
+    const struct ptl_space *space;
+    struct ptl_mapping map;
+    uint64_t ip;
+    uint64_t avail;       /* bytes from ip to the mapping's end */
+    const uint8_t *bytes; /* at ip */
+    size_t len;           /* of `bytes` */
+    uint8_t *own;         /* `bytes`, if they are a copy */
+};
+
+/* Copy more of a mapping that is not in memory. Returns 0 if there is no more. */
+static int read_more(struct source *s)
+{
+    size_t want = s->avail - s->len < READ_AHEAD ? (size_t)(s->avail - s->len) : READ_AHEAD;
+    uint8_t *bigger;
+    int got;
+
+    if (s->map.bytes || !want)
+        return 0;
+    bigger = ptl__realloc(s->own, s->len + want);
+    if (!bigger)
+        return PTL_NOMEM;
+    s->own = bigger;
+    s->bytes = bigger;
+    got = ptl_space_read(s->space, s->own + s->len, want, s->ip + s->len);
+    if (got <= 0)
+        return 0;
+    s->len += (size_t)got;
+    return 1;
+}
+
+static int open_source(struct source *s, const struct ptl_space *space, uint64_t ip)
+{
+    int status = ptl_space_find(space, ip, &s->map);
+
+    if (status < 0)
+        return status;
+    s->space = space;
+    s->ip = ip;
+    s->avail = s->map.end - ip; /* wraps at the top */
+    s->own = NULL;
+    s->bytes = s->map.bytes ? s->map.bytes + (ip - s->map.begin) : NULL;
+    s->len = s->map.bytes ? (size_t)s->avail : 0;
+    return 0;
+}
+
+static void ends_with(struct ptl_block *block, const struct ptl_insn *insn)
+{
+    block->ninsn++;
+    block->size += insn->size;
+    block->iclass = insn->iclass;
+    block->kind = insn->kind;
+    block->last_size = insn->size;
+}
+
+static int ends_block(const struct ptl_insn *insn)
+{
+    return insn->iclass != PTL_INSN_OTHER || insn->kind == PTL_KIND_VMPTRLD;
+}
+
+static int is_direct(const struct ptl_insn *insn)
+{
+    return insn->iclass == PTL_INSN_CALL || insn->iclass == PTL_INSN_JMP ||
+           insn->iclass == PTL_INSN_JCC;
+}
+
+/* Fill `block` up to its terminator, a limit, or what cannot be decoded; *cut: the mapping's
+ * end cuts an instruction. */
+static int find_insns(struct source *s, struct ptl_block *block, int *cut)
+{
+    struct ptl_insn insn;
+    int status, more;
+
+    *cut = 0;
+    while (block->ninsn < BLOCK_MAX_INSNS) {
+        status = ptl_insn_decode(&insn, s->bytes + block->size, s->len - block->size,
+                                 (enum ptl_exec_mode)block->mode);
+        if (status == PTL_EOS) {
+            more = read_more(s);
+            if (more > 0)
+                continue;
+            *cut = 1;
+            return more < 0 ? more : block->ninsn ? 0 : PTL_EOS;
+        }
+        if (status < 0)
+            return block->ninsn ? 0 : status;
+        ends_with(block, &insn);
+        if (ends_block(&insn)) {
+            if (is_direct(&insn))
+                block->target = ptl_insn_target(&insn, block->ip + block->size - insn.size);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* One instruction that crosses into the next mapping. */
+static int find_crossing(struct source *s, struct ptl_block *block)
+{
+    struct ptl_insn insn;
+    uint8_t *buf = ptl__realloc(s->own, PTL_INSN_MAX_SIZE);
+    int len, status;
+
+    if (!buf)
+        return PTL_NOMEM;
+    s->own = buf;
+    s->bytes = buf;
+    len = ptl_space_read(s->space, buf, PTL_INSN_MAX_SIZE, s->ip);
+    if (len < 0)
+        return len;
+    status = ptl_insn_decode(&insn, buf, (size_t)len, (enum ptl_exec_mode)block->mode);
+    if (status < 0)
+        return status == PTL_EOS ? PTL_NOMAP : status;
+    ends_with(block, &insn);
+    if (is_direct(&insn))
+        block->target = ptl_insn_target(&insn, block->ip);
+    return 0;
+}
+
+/* --- code ------------------------------------------------------------------------- */
+
+static struct ptl__code *find_code(const struct ptl__cache *cache, const struct source *s,
+                                   uint8_t mode)
+{
+    uint64_t offset = s->map.offset + (s->ip - s->map.begin);
+    struct ptl__code *c;
+
+    if (!cache->nbuckets)
+        return NULL;
+    c = cache->buckets[hash(s->ip, (uintptr_t)s->map.section + mode, cache->nbuckets)];
+    for (; c; c = c->chain) {
+        if (c->block.ip != s->ip || c->block.section != s->map.section || c->block.mode != mode ||
+            c->offset != offset)
+            continue;
+        if (c->map_end ? c->map_end == s->map.end : c->block.size - 1 <= s->avail - 1)
+            return c;
+    }
+    return NULL;
+}
+
+static int new_code(struct ptl__cache *cache, struct source *s, uint8_t mode,
+                    struct ptl__code **code)
+{
+    struct ptl_block block = {.ip = s->ip, .mode = mode, .section = s->map.section};
+    struct ptl__code *c;
+    int cut, crossing, status = find_insns(s, &block, &cut);
+
+    crossing = status == PTL_EOS;
+    if (crossing)
+        status = find_crossing(s, &block);
+    if (status < 0)
+        return status;
+    if (grow_codes(&cache->buckets, &cache->nbuckets, cache->ncodes) < 0)
+        return PTL_NOMEM;
+    c = chunk_item(&cache->chunks, sizeof(*c));
+    if (!c)
+        return PTL_NOMEM;
+    block.bytes = s->bytes;
+    c->block = block;
+    c->offset = s->map.offset + (s->ip - s->map.begin);
+    c->map_end = cut ? s->map.end : 0;
+    c->own = s->own;
+    s->own = NULL;
+    if (!crossing) { /* else it is what two mappings make of it: not to be found again */
+        size_t at = code_bucket(c, cache->nbuckets);
+        c->chain = cache->buckets[at];
+        cache->buckets[at] = c;
+        cache->ncodes++;
+    }
+    *code = c;
+    return 0;
+}
+
+/* --- nodes ------------------------------------------------------------------------ */
+
+static int new_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip, uint8_t mode,
+                    struct ptl__node **node)
+{
+    struct source s;
+    struct ptl__code *code;
+    struct ptl__node *n;
+    size_t at;
+    int status = open_source(&s, view->space, ip);
+
+    if (status < 0)
+        return status;
+    code = find_code(cache, &s, mode);
+    if (!code)
+        status = new_code(cache, &s, mode, &code);
+    ptl__free(s.own);
+    if (status < 0)
+        return status;
+    if (grow_nodes(&view->buckets, &view->nbuckets, view->nnodes) < 0)
+        return PTL_NOMEM;
+    n = chunk_item(&view->chunks, sizeof(*n));
+    if (!n)
+        return PTL_NOMEM;
+    n->block = &code->block;
+    n->ip = ip;
+    n->mode = mode;
+    n->size = code->block.size;
+    n->end = ip + n->size;
+    n->target = code->block.target;
+    n->ninsn = code->block.ninsn;
+    n->iclass = code->block.iclass;
+    at = node_bucket(n, view->nbuckets);
+    n->chain = view->buckets[at];
+    view->buckets[at] = n;
+    view->nnodes++;
+    *node = n;
+    return 0;
+}
+
+int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip, uint8_t mode,
+                   struct ptl__node **node)
+{
+    if (view->nbuckets) {
+        struct ptl__node *n = view->buckets[hash(ip, mode, view->nbuckets)];
+        for (; n; n = n->chain)
+            if (n->ip == ip && n->mode == mode) {
+                *node = n;
+                return 0;
+            }
+    }
+    return new_node(cache, view, ip, mode, node);
+}
+
+/* --- views ------------------------------------------------------------------------ */
+
+static void view_free(struct ptl__view *view)
+{
+    chunks_free(view->chunks);
+    ptl__free(view->buckets);
+    ptl__free(view);
+}
+
+struct ptl__view *ptl__cache_view(struct ptl__cache *cache, const struct ptl_space *space,
+                                  uint64_t version)
+{
+    struct ptl__view **link = &cache->views, *view;
+
+    while ((view = *link) && (view->space != space || view->version != version)) {
+        if (!view->next && cache->nviews == MAX_VIEWS) { /* the least recently used */
+            *link = NULL;
+            view_free(view);
+            cache->nviews--;
+            break;
+        }
+        link = &view->next;
+    }
+    if (*link) {
+        *link = view->next;
+    } else {
+        view = ptl__calloc(1, sizeof(*view));
+        if (!view)
+            return NULL;
+        view->space = space;
+        view->version = version;
+        cache->nviews++;
+    }
+    view->next = cache->views;
+    cache->views = view;
+    return view;
+}
+
+static void free_codes(struct ptl__cache *cache)
+{
+    for (struct ptl__chunk *c = cache->chunks; c; c = c->next) {
+        struct ptl__code *codes = (struct ptl__code *)(void *)c->items;
+        for (size_t i = 0; i < c->used; i++) {
+            if (codes[i].block.user && cache->free_user)
+                cache->free_user(codes[i].block.user);
+            ptl__free(codes[i].own);
+        }
+    }
+    chunks_free(cache->chunks);
+}
+
+void ptl__cache_free(struct ptl__cache *cache)
+{
+    while (cache->views) {
+        struct ptl__view *next = cache->views->next;
+        view_free(cache->views);
+        cache->views = next;
+    }
+    free_codes(cache);
+    ptl__free(cache->buckets);
+    memset(cache, 0, sizeof(*cache));
+}
+
+/* --- inside a block ------------------------------------------------------------------ */
+
+int ptl__block_split(const struct ptl_block *block, uint64_t ip, uint16_t *ninsn, uint32_t *size)
+{
+    struct ptl_insn insn;
+    uint64_t want = ip - block->ip;
+
+    *ninsn = 0;
+    *size = 0;
+    while (*size < want) {
+        if (ptl_insn_decode(&insn, block->bytes + *size, block->size - *size,
+                            (enum ptl_exec_mode)block->mode) < 0)
+            return -1;
+        *size += insn.size;
+        ++*ninsn;
+    }
+    return *size == want ? 0 : -1;
+}
+
+uint32_t ptl__block_bytes(const struct ptl_block *block, uint16_t ninsn, struct ptl_insn *last)
+{
+    uint32_t size = 0;
+
+    for (uint16_t i = 0; i < ninsn; i++) {
+        if (ptl_insn_decode(last, block->bytes + size, block->size - size,
+                            (enum ptl_exec_mode)block->mode) < 0)
+            break;
+        size += last->size;
+    }
+    return size;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * blocks.h - straight code, found once and kept.
+ *
+ *     cache ──► code (section, ip, mode)        what the bytes say; shared by all views
+ *        └────► view (space, version) ──► node (ip, mode) ──► code
+ *                                           └─succ[2]─► node
+ *
+ * Code survives whatever is mapped and unmapped, because it belongs to a section. Nodes are
+ * the graph of one view: what an address means while nothing is remapped. A decoder that
+ * switches between tasks finds each one's graph again.
+ */
+#ifndef LIBPT_FLOW_BLOCKS_H
+#define LIBPT_FLOW_BLOCKS_H
+
+#include <pt/flow.h>
+
+/* The most instructions of one block: bounds what finding or splitting one costs. */
+#define BLOCK_MAX_INSNS 4096
+
+/* One block in one view. */
+struct ptl__node {
+    const struct ptl_block *block;
+    struct ptl__node *succ[2]; /* [1] taken, direct or last indirect target; [0] what follows
+                                  in memory: not taken, or where the call returns to */
+    uint64_t ip;
+    uint64_t end;    /* ip + size */
+    uint64_t target; /* direct branches */
+    uint32_t size;
+    uint16_t ninsn;
+    uint8_t iclass;
+    uint8_t mode;
+    struct ptl__node *chain; /* in its bucket */
+};
+
+struct ptl__view {
+    const struct ptl_space *space;
+    uint64_t version;
+    struct ptl__node **buckets;
+    size_t nbuckets, nnodes;
+    struct ptl__chunk *chunks; /* of nodes */
+    struct ptl__view *next;    /* most recently used first */
+};
+
+struct ptl__cache {
+    struct ptl__view *views;
+    unsigned nviews;
+    struct ptl__code **buckets;
+    size_t nbuckets, ncodes;
+    struct ptl__chunk *chunks; /* of codes */
+    void (*free_user)(void *user);
+};
+
+/* All zero is an empty cache. */
+void ptl__cache_free(struct ptl__cache *cache);
+
+/* The view of this version of the space. Returns NULL without memory. Pointers to nodes of
+ * other views may be invalid afterwards. */
+struct ptl__view *ptl__cache_view(struct ptl__cache *cache, const struct ptl_space *space,
+                                  uint64_t version);
+
+/* The block at `ip`. Returns 0, PTL_NOMAP, PTL_BAD_INSN, or PTL_NOMEM. */
+int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip, uint8_t mode,
+                   struct ptl__node **node);
+
+/* Instructions and bytes of the block before `ip` (block->ip < ip < its end): returns 0 if an
+ * instruction begins there. */
+int ptl__block_split(const struct ptl_block *block, uint64_t ip, uint16_t *ninsn, uint32_t *size);
+/* The bytes of the first `ninsn` instructions; *last: of the last of them. */
+uint32_t ptl__block_bytes(const struct ptl_block *block, uint16_t ninsn, struct ptl_insn *last);
+
+#endif

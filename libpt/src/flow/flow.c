@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * flow.c - the public door of pt/flow.h.
+ */
+#include "flow/walk.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* --- making -------------------------------------------------------------------------- */
+
+static void start(struct ptl_flow *f)
+{
+    f->state = FLOW_SEEK;
+    f->seek = f->bind.base;
+    f->have_step = 0;
+    f->block_empty = 1;
+    f->block_ip = f->last_ip = f->last_next = 0;
+    f->ev_tsc = 0;
+    f->enabled = f->speculative = f->joined = 0;
+    f->since = 0;
+    ptl__flow_goto(f, 0);
+    ptl__ret_clear(&f->rets);
+}
+
+/* The code of the moment. */
+static int open_view(struct ptl_flow *f)
+{
+    struct ptl_context context;
+
+    if (!f->cursor)
+        return f->space ? ptl__flow_view(f, f->space, ptl_space_generation(f->space)) : 0;
+    context = ptl_cursor_context(f->cursor);
+    return ptl__flow_view(f, context.space, context.version);
+}
+
+int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
+{
+    struct ptl_flow_config c;
+    struct ptl_flow *f;
+
+    if (!flow || !config || config->size < offsetof(struct ptl_flow_config, space))
+        return PTL_INVALID;
+    memset(&c, 0, sizeof(c));
+    memcpy(&c, config, config->size < sizeof(c) ? config->size : sizeof(c));
+    if (!c.begin && c.len)
+        return PTL_INVALID;
+    f = ptl__calloc(1, sizeof(*f));
+    if (!f)
+        return PTL_NOMEM;
+    f->flags = c.flags;
+    f->errata = c.errata;
+    f->nowalk = (c.flags & (PTL_FLOW_DISTNT | PTL_FLOW_NO_BRANCH)) != 0;
+    f->fast = !f->nowalk && !(c.flags & (PTL_FLOW_SLOW | PTL_FLOW_TICKS));
+    f->space = c.space;
+    f->cursor = c.cursor;
+    memcpy(f->addr, c.addr, sizeof(f->addr));
+    ptl__bind_init(&f->bind, &c);
+    start(f);
+    if (open_view(f) < 0) {
+        ptl_flow_free(f);
+        return PTL_NOMEM;
+    }
+    *flow = f;
+    return 0;
+}
+
+void ptl_flow_free(struct ptl_flow *flow)
+{
+    if (!flow)
+        return;
+    ptl__cache_free(&flow->cache);
+    ptl__free(flow);
+}
+
+void ptl_flow_on_free(struct ptl_flow *flow, void (*free_user)(void *user))
+{
+    flow->cache.free_user = free_user;
+}
+
+int ptl_flow_restart(struct ptl_flow *flow, const uint8_t *begin, size_t len, uint64_t offset)
+{
+    if (!begin && len)
+        return PTL_INVALID;
+    ptl__bind_restart(&flow->bind, begin, len, offset);
+    start(flow);
+    return open_view(flow);
+}
+
+int ptl_flow_continue(struct ptl_flow *flow, const uint8_t *begin, size_t len, uint64_t offset)
+{
+    if (!begin && len)
+        return PTL_INVALID;
+    ptl__bind_continue(&flow->bind, begin, len, offset);
+    if (flow->state == FLOW_END)
+        flow->state = flow->ended_in;
+    if (flow->state == FLOW_SEEK)
+        flow->seek = offset;
+    return 0;
+}
+
+uint64_t ptl_flow_offset(const struct ptl_flow *flow)
+{
+    return ptl__bind_offset(&flow->bind, flow->bind.pos);
+}
+
+uint64_t ptl_flow_sync_offset(const struct ptl_flow *flow)
+{
+    return flow->bind.psb;
+}
+
+int ptl__flow_filter(const struct ptl_flow *f, uint64_t ip)
+{
+    int filters = 0, inside = 0;
+
+    for (size_t i = 0; i < sizeof(f->addr) / sizeof(f->addr[0]); i++) {
+        const struct ptl_addr_range *r = &f->addr[i];
+        int in = ip >= r->a && ip <= r->b;
+        if (r->config == 2 && in)
+            return 0;
+        if (r->config != 1)
+            continue;
+        filters = 1;
+        inside |= in;
+    }
+    return inside || !filters;
+}
+
+/* --- decoding ------------------------------------------------------------------------ */
+
+static void seek(struct ptl_flow *f)
+{
+    struct ptl__bind *b = &f->bind;
+    size_t len = (size_t)(b->end - b->begin);
+    size_t at =
+        f->seek - b->base < len ? ptl_psb_find(b->begin, len, (size_t)(f->seek - b->base)) : len;
+    uint64_t offset;
+    int status;
+
+    if (at == len) {
+        ptl__flow_end(f);
+        return;
+    }
+    b->psb = b->base + at;
+    status = ptl__bind_sync(b, b->psb);
+    if (status == 0) {
+        f->state = FLOW_DECODE;
+    } else if (status == PTL_EOS) {
+        ptl__flow_end(f);
+    } else {
+        offset = ptl__bind_offset(b, b->here);
+        ptl__put_error(f, status, PTL_PHASE_SYNC, offset);
+        ptl__flow_seek(f, offset);
+    }
+}
+
+static void put_end(struct ptl_flow *f)
+{
+    struct ptl_item *item;
+
+    ptl__flow_end(f);
+    if (!f->enabled)
+        return;
+    item = &f->items[f->n++];
+    memset(item, 0, sizeof(*item));
+    item->kind = PTL_ITEM_END;
+    item->offset = ptl__bind_offset(&f->bind, f->bind.end);
+    item->tsc = f->ev_tsc;
+}
+
+/* One unit of decoding. */
+static int decode(struct ptl_flow *f)
+{
+    int status;
+
+    if (!f->have_step) {
+        status = ptl__bind_next(&f->bind, &f->step);
+        if (status == PTL_EOS) {
+            put_end(f);
+            return 0;
+        }
+        if (status < 0) {
+            ptl__flow_fail(f, status, 1);
+            return 0;
+        }
+        f->have_step = 1;
+        f->run = 0;
+        f->loop_hops = 0;
+    }
+    status = ptl__walk_step(f);
+    if (status == PTL_NOMEM)
+        return status;
+    if (status < 0)
+        ptl__flow_fail(f, status, 0);
+    return 0;
+}
+
+int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
+{
+    int status = 0;
+
+    if (!items || cap < 16)
+        return PTL_INVALID;
+    flow->items = items;
+    flow->cap = cap < INT32_MAX ? cap : INT32_MAX;
+    flow->n = 0;
+    flow->nevents = flow->nerrors = 0;
+    while (status == 0 && flow->state != FLOW_END && !ptl__flow_full(flow)) {
+        switch (flow->state) {
+        case FLOW_SEEK:
+            seek(flow);
+            break;
+        case FLOW_LOST:
+            status = ptl__flow_lost(flow);
+            break;
+        default:
+            status = decode(flow);
+            break;
+        }
+    }
+    return status < 0 ? status : (int)flow->n;
+}
