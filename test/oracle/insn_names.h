@@ -121,7 +121,7 @@ static inline void class_of_name(const char *name, size_t len, const char *opera
         *iclass = PTL_INSN_JMP_IND;
     if (*iclass == PTL_INSN_OTHER && (*name == 'j' || !strncmp(name, "loop", 4)))
         *iclass = PTL_INSN_JCC;
-    if (!strncmp(name, "mov", 3) && strstr(operands, ",%cr3"))
+    if (!strncmp(name, "mov", 3) && !strcmp(operands + strlen(operands) - 4, "%cr3"))
         *iclass = PTL_INSN_MOV_CR3;
 }
 

@@ -243,7 +243,7 @@ static const struct group_rule group_0f01[] = {
     { BYTE(0xc9), 0,                                 WHAT_MWAIT },
     { BYTE(0xca), NEED_F2 | NEED_MODE64,             WHAT_ERET },
     { BYTE(0xca), NEED_F3 | NEED_MODE64,             WHAT_ERET },
-    { BYTE(0xd5), NEED_NOREP,                        WHAT_XEND },
+    { BYTE(0xd5), 0,                                 WHAT_XEND },
     { BYTE(0xec), NEED_F3 | NEED_MODE64,             WHAT_UIRET },
     { 0, 0, 0, 0 },
 };
