@@ -18,8 +18,8 @@
 #include "insn_names.h"
 
 #include <capstone/capstone.h>
+#include <elf.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -376,20 +376,59 @@ static enum ptl_exec_mode mode_of(const char *bits)
     return n == 16 ? PTL_MODE_16 : n == 32 ? PTL_MODE_32 : n == 64 ? PTL_MODE_64 : PTL_MODE_UNKNOWN;
 }
 
-static void add_sections(struct code *code, Elf *elf, const uint8_t *file, size_t size)
+static void add_section(struct code *code, const uint8_t *file, size_t size, const Elf64_Shdr *sh)
 {
-    GElf_Ehdr ehdr;
-    GElf_Shdr sh;
-    if (!gelf_getehdr(elf, &ehdr))
-        exit(2);
-    code->mode = ehdr.e_machine == EM_X86_64 ? PTL_MODE_64 : PTL_MODE_32;
-    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) && code->count < MAX_SECTIONS;) {
-        if (!gelf_getshdr(scn, &sh) || !(sh.sh_flags & SHF_EXECINSTR) || sh.sh_type == SHT_NOBITS ||
-            sh.sh_offset > size || sh.sh_size > size - sh.sh_offset)
-            continue;
+    if (sh->sh_flags & SHF_EXECINSTR && sh->sh_type != SHT_NOBITS && sh->sh_offset <= size &&
+        sh->sh_size <= size - sh->sh_offset && code->count < MAX_SECTIONS)
         code->sections[code->count++] =
-            (struct section){file + sh.sh_offset, sh.sh_size, sh.sh_addr};
+            (struct section){file + sh->sh_offset, sh->sh_size, sh->sh_addr};
+}
+
+static bool section_table(size_t size, uint64_t off, size_t count, size_t entry)
+{
+    return off <= size && count <= (size - off) / entry;
+}
+
+static bool add_sections64(struct code *code, const uint8_t *file, size_t size)
+{
+    Elf64_Ehdr ehdr;
+    Elf64_Shdr sh;
+    memcpy(&ehdr, file, sizeof(ehdr));
+    if (!section_table(size, ehdr.e_shoff, ehdr.e_shnum, sizeof(sh)))
+        return false;
+    for (size_t i = 0; i < ehdr.e_shnum; i++) {
+        memcpy(&sh, file + ehdr.e_shoff + i * sizeof(sh), sizeof(sh));
+        add_section(code, file, size, &sh);
     }
+    return true;
+}
+
+static bool add_sections32(struct code *code, const uint8_t *file, size_t size)
+{
+    Elf32_Ehdr ehdr;
+    Elf32_Shdr sh;
+    memcpy(&ehdr, file, sizeof(ehdr));
+    if (!section_table(size, ehdr.e_shoff, ehdr.e_shnum, sizeof(sh)))
+        return false;
+    for (size_t i = 0; i < ehdr.e_shnum; i++) {
+        memcpy(&sh, file + ehdr.e_shoff + i * sizeof(sh), sizeof(sh));
+        add_section(code, file, size,
+                    &(Elf64_Shdr){.sh_type = sh.sh_type,
+                                  .sh_flags = sh.sh_flags,
+                                  .sh_addr = sh.sh_addr,
+                                  .sh_offset = sh.sh_offset,
+                                  .sh_size = sh.sh_size});
+    }
+    return true;
+}
+
+static bool add_sections(struct code *code, const uint8_t *file, size_t size)
+{
+    if (size < sizeof(Elf64_Ehdr) || memcmp(file, ELFMAG, SELFMAG))
+        return false;
+    code->mode = file[EI_CLASS] == ELFCLASS64 ? PTL_MODE_64 : PTL_MODE_32;
+    return code->mode == PTL_MODE_64 ? add_sections64(code, file, size)
+                                     : add_sections32(code, file, size);
 }
 
 static void load(struct code *code, const char *path, const char *bits)
@@ -409,14 +448,10 @@ static void load(struct code *code, const char *path, const char *bits)
         code->sections[code->count++] = (struct section){file, (size_t)st.st_size, 0};
         return;
     }
-    elf_version(EV_CURRENT);
-    Elf *elf = elf_memory((char *)file, (size_t)st.st_size);
-    if (!elf) {
-        fprintf(stderr, "%s: %s\n", path, elf_errmsg(-1));
+    if (!add_sections(code, file, (size_t)st.st_size)) {
+        fprintf(stderr, "%s: not an ELF file\n", path);
         exit(2);
     }
-    add_sections(code, elf, file, (size_t)st.st_size);
-    elf_end(elf);
 }
 
 static int report(const char *oracle, const char *path)
