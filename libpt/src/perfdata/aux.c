@@ -135,8 +135,8 @@ static int add_sample(struct ptl_perf *perf, const struct ptl_perf_record *r)
 
 static int samples_have_aux(const struct ptl_perf *perf)
 {
-    for (size_t i = 0; i < perf->event_count; i++)
-        if (perf->events[i].layout.sample_type & PTL_SAMPLE_AUX)
+    for (size_t i = 0; i < perf->set.count; i++)
+        if (perf->set.events[i].layout.sample_type & PTL_SAMPLE_AUX)
             return 1;
     return 0;
 }

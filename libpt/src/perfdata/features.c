@@ -104,7 +104,7 @@ static void event_names(struct ptl_perf *perf)
     uint64_t n = ptl__taken(&c, 4), attr_size = ptl__taken(&c, 4);
 
     for (uint64_t i = 0; i < n && !c.bad; i++) {
-        struct ptl_perf_event *event = i < perf->event_count ? &perf->events[i] : NULL;
+        struct ptl_perf_event *event = i < perf->set.count ? &perf->set.events[i] : NULL;
         const uint8_t *ids;
         const char *name;
         uint64_t id_count;
@@ -115,9 +115,9 @@ static void event_names(struct ptl_perf *perf)
         ids = ptl__take(&c, id_count * 8);
         if (!ids || !name)
             return;
-        for (size_t k = 0; id_count && k < perf->event_count; k++)
-            if (perf->events[k].id_count && perf->events[k].ids[0] == ptl__load64(ids)) {
-                event = &perf->events[k];
+        for (size_t k = 0; id_count && k < perf->set.count; k++)
+            if (perf->set.events[k].id_count && perf->set.events[k].ids[0] == ptl__load64(ids)) {
+                event = &perf->set.events[k];
                 break;
             }
         if (event && !event->name)

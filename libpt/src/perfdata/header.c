@@ -68,8 +68,8 @@ static int read_attrs(struct ptl_perf *perf, const struct view *view)
             ptl__perf_complain(perf, PTL_TRUNCATED, at, "event ids beyond the end of the file");
             ids_size = 0;
         }
-        if (ptl__perf_add_event(perf, &attr, view->bytes + (ids_size ? ids : 0), ids_size / 8,
-                                view->len / 8))
+        if (ptl__events_add(&perf->set, &attr, view->bytes + (ids_size ? ids : 0), ids_size / 8,
+                            view->len / 8))
             return PTL_NOMEM;
     }
     return 0;

@@ -53,6 +53,16 @@ struct id_row {
     uint32_t event;
 };
 
+/* The events of a recording and who has which id. */
+struct event_set {
+    struct ptl_perf_event *events;
+    size_t count, cap;
+    uint64_t *ids; /* of all events, one after another */
+    size_t id_count, id_cap;
+    struct id_row *rows;   /* sorted by id */
+    uint8_t by_identifier; /* all events have IDENTIFIER */
+};
+
 struct feature {
     const uint8_t *bytes;
     uint64_t len;
@@ -87,12 +97,7 @@ struct ptl_perf {
     void *unzipping; /* of the stream being walked */
     uint8_t unzip_refused;
 
-    struct ptl_perf_event *events;
-    size_t event_count, event_cap;
-    uint64_t *ids; /* of all events, one after another */
-    size_t id_count, id_cap;
-    struct id_row *id_rows; /* sorted */
-    uint8_t by_identifier;  /* all events have IDENTIFIER */
+    struct event_set set;
 
     struct feature features[PTL_FEAT_MAX];
     struct ptl_perf_info info;
@@ -148,12 +153,15 @@ int ptl__perf_header(struct ptl_perf *perf, struct ptl_perf_problem *problem);
 int ptl__perf_features(struct ptl_perf *perf);
 int ptl__perf_add_build_id(struct ptl_perf *perf, const uint8_t *bytes, size_t len);
 /* events.c */
-int ptl__perf_add_event(struct ptl_perf *perf, const struct ptl_attr *attr, const uint8_t *ids,
-                        size_t id_count, size_t max_ids);
-int ptl__perf_sort_ids(struct ptl_perf *perf);
+int ptl__events_add(struct event_set *set, const struct ptl_attr *attr, const uint8_t *ids,
+                    size_t id_count, size_t max_ids);
+int ptl__events_sort(struct event_set *set);
+void ptl__events_free(struct event_set *set);
+/* The event with that id, or the first one. */
+const struct ptl_perf_event *ptl__events_find(const struct event_set *set, uint64_t id);
 /* Who wrote the record of the kernel at `bytes`. */
-const struct ptl_perf_event *ptl__perf_writer_of(const struct ptl_perf *perf, const uint8_t *bytes,
-                                                 size_t size);
+const struct ptl_perf_event *ptl__events_writer(const struct event_set *set, const uint8_t *bytes,
+                                                size_t size);
 /* walk.c */
 int ptl__perf_walk(struct ptl_perf *perf);
 /* Bytes behind the record at `bytes` that belong to it. */

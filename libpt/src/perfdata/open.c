@@ -107,9 +107,9 @@ static void settle_pt(struct ptl_perf *perf)
     struct ptl_pt_info *info = &pt->info;
     uint64_t freq_bits = info->mtc_freq_bits;
 
-    for (size_t i = 0; i < perf->event_count && !pt->event; i++)
-        if (perf->events[i].attr.type == info->pmu_type)
-            pt->event = &perf->events[i];
+    for (size_t i = 0; i < perf->set.count && !pt->event; i++)
+        if (perf->set.events[i].attr.type == info->pmu_type)
+            pt->event = &perf->set.events[i];
     if (!pt->event) {
         ptl__perf_complain(perf, PTL_BAD_CONFIG, 0, "no event has the type of the trace (%llu)",
                            (unsigned long long)info->pmu_type);
@@ -150,7 +150,7 @@ static int load(struct ptl_perf *perf, struct ptl_perf_problem *problem)
         if (perf->segments[i].unzipped)
             perf->segments[i].bytes = perf->spill.view.bytes + perf->segments[i].spilled;
     if (!status)
-        status = ptl__perf_sort_ids(perf);
+        status = ptl__events_sort(&perf->set);
     if (!status)
         status = ptl__perf_features(perf);
     if (!status && perf->have_pt)
@@ -247,12 +247,12 @@ void ptl_perf_close(struct ptl_perf *perf)
         ptl__free(perf->kept[i]);
     if (perf->unzipping)
         perf->unzip->close(perf->unzipping);
+    ptl__events_free(&perf->set);
     ptl__spill_close(&perf->spill);
     ptl__spill_close(&perf->joins);
-    void *arrays[] = {perf->streams,    perf->segments,  perf->events,   perf->ids,
-                      perf->id_rows,    perf->buffers,   perf->notes,    perf->build_ids,
-                      perf->index_rows, perf->queues,    perf->pieces,   perf->problems,
-                      perf->kept,       perf->directory, perf->join_rows};
+    void *arrays[] = {perf->streams,   perf->segments,   perf->buffers,   perf->notes,
+                      perf->build_ids, perf->index_rows, perf->queues,    perf->pieces,
+                      perf->problems,  perf->kept,       perf->directory, perf->join_rows};
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
         ptl__free(arrays[i]);
     ptl__free(perf);

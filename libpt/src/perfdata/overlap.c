@@ -35,11 +35,12 @@ uint64_t ptl__overlap(const uint8_t *a, uint64_t a_len, const uint8_t *b, uint64
                       int *adjoins)
 {
     const uint8_t *first = find(b, b_len, psb, PSB_SIZE), *at = a;
-    uint64_t lead, key_len;
+    uint64_t lead, key_len, whole = b_len;
 
     *adjoins = 0;
     a_len = without_padding(a, a_len);
-    if (!first)
+    b_len = without_padding(b, b_len);
+    if (!first || b_len < (uint64_t)(first - b))
         return 0;
     lead = (uint64_t)(first - b);
     key_len = b_len - lead < KEY_MAX ? b_len - lead : KEY_MAX;
@@ -61,7 +62,7 @@ uint64_t ptl__overlap(const uint8_t *a, uint64_t a_len, const uint8_t *b, uint64
             uint64_t common = left < b_len - lead ? left : b_len - lead;
             if (!memcmp(at, first, common)) {
                 *adjoins = common == left;
-                return lead + common;
+                return lead + common == b_len ? whole : lead + common;
             }
         }
         at++;

@@ -210,11 +210,11 @@ static int add_name(struct ptl_perf *perf, const struct ptl_record *record)
 
     if (record->u.event_update.type != 2)
         return 0;
-    for (size_t i = 0, id = 0; i < perf->event_count; id += perf->events[i++].id_count)
-        for (size_t k = 0; k < perf->events[i].id_count; k++)
-            if (perf->ids[id + k] == record->u.event_update.id && !perf->events[i].name) {
-                perf->events[i].name = ptl__perf_text(perf, data->bytes, data->len);
-                return perf->events[i].name ? 0 : PTL_NOMEM;
+    for (size_t i = 0, id = 0; i < perf->set.count; id += perf->set.events[i++].id_count)
+        for (size_t k = 0; k < perf->set.events[i].id_count; k++)
+            if (perf->set.ids[id + k] == record->u.event_update.id && !perf->set.events[i].name) {
+                perf->set.events[i].name = ptl__perf_text(perf, data->bytes, data->len);
+                return perf->set.events[i].name ? 0 : PTL_NOMEM;
             }
     return 0;
 }
@@ -225,8 +225,8 @@ static int user_record(struct walk *w, const struct ptl_record *r, uint64_t at, 
 
     switch (r->type) {
     case PTL_REC_HEADER_ATTR:
-        return ptl__perf_add_event(perf, &r->u.header_attr.attr, r->u.header_attr.ids.bytes,
-                                   r->u.header_attr.ids.len / 8, w->stream->view.len / 8);
+        return ptl__events_add(&perf->set, &r->u.header_attr.attr, r->u.header_attr.ids.bytes,
+                               r->u.header_attr.ids.len / 8, w->stream->view.len / 8);
     case PTL_REC_HEADER_FEATURE:
         if (r->u.feature.feature < PTL_FEAT_MAX)
             perf->features[r->u.feature.feature] =
@@ -360,7 +360,7 @@ int ptl_perf_next(const struct ptl_perf *perf, struct ptl_perf_iter *iter,
         record->stream = s->stream;
         record->offset = s->unzipped ? s->file : s->file + iter->at;
         if (ptl__load32(p) < PTL_REC_USER)
-            record->event = ptl__perf_writer_of(perf, p, (size_t)size);
+            record->event = ptl__events_writer(&perf->set, p, (size_t)size);
         status = ptl_record_decode(&record->record, p, (size_t)size,
                                    record->event ? &record->event->layout : NULL);
         record->status = status < 0 ? status : 0;
