@@ -334,35 +334,77 @@ static int compile(const char *exe, const char *flags)
     return status == 0;
 }
 
-/* Every text symbol of nm starts at its address, under its name or another one that nm has
- * there too. */
-static unsigned check_nm(const char *exe, const struct ptl_symbols *s, uint64_t shift)
+struct nm {
+    uint64_t addr;
+    char type, name[120];
+};
+
+/* What nm says, sorted by address; nothing without nm. */
+static struct nm *run_nm(const char *options, const char *exe, size_t *count)
 {
-    char command[128], line[512], name[256];
-    unsigned n = 0;
+    struct nm *list = NULL;
+    char command[512], line[1024];
+    size_t n = 0;
     FILE *nm;
 
-    snprintf(command, sizeof(command), "nm -n %s 2>/dev/null", exe);
+    snprintf(command, sizeof(command), "nm %s -n --defined-only %s 2>/dev/null", options, exe);
     nm = popen(command, "r");
     assert_non_null(nm);
     while (fgets(line, sizeof(line), nm)) {
-        uint64_t addr, offset = 1;
-        const char *got;
-        char type;
-
-        if (sscanf(line, "%" SCNx64 " %c %255s", &addr, &type, name) != 3 || !strchr("tT", type))
-            continue;
-        got = ptl_symbols_find(s, addr + shift, &offset);
-        if (strcmp(name, "main") == 0 || strcmp(name, "visible") == 0 ||
-            strcmp(name, "twice") == 0) {
-            assert_non_null(got);
-            assert_string_equal(got, name);
-            assert_int_equal(offset, 0);
+        if (n % 1024 == 0)
+            list = realloc(list, (n + 1024) * sizeof(*list));
+        assert_non_null(list);
+        if (sscanf(line, "%" SCNx64 " %c %119[^@\n]", &list[n].addr, &list[n].type, list[n].name) ==
+            3)
             n++;
-        }
     }
     pclose(nm);
-    return n;
+    *count = n;
+    return list;
+}
+
+/* Every function of nm starts at its address, under its name or another one that nm has
+ * there too. Returns the number of functions. */
+static size_t check_nm(const char *options, const char *exe, const struct ptl_symbols *s,
+                       uint64_t shift)
+{
+    size_t count = 0, checked = 0;
+    struct nm *list = run_nm(options, exe, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t offset = 1;
+        const char *got = ptl_symbols_find(s, list[i].addr + shift, &offset);
+        size_t k = i;
+
+        if (!strchr("TwWi", list[i].type)) /* 't' are also labels inside functions */
+            continue;
+        while (k && list[k - 1].addr == list[i].addr)
+            k--;
+        assert_non_null(got);
+        while (k < count && list[k].addr == list[i].addr && strcmp(list[k].name, got) != 0)
+            k++;
+        if (k == count || list[k].addr != list[i].addr || offset != 0)
+            print_error("%s: %" PRIx64 " %s is %s+%" PRIx64 "\n", exe, list[i].addr, list[i].name,
+                        got, offset);
+        assert_true(k < count && list[k].addr == list[i].addr);
+        assert_int_equal(offset, 0);
+        checked++;
+    }
+    free(list);
+    return checked;
+}
+
+static void check_address(const struct ptl_symbols *s, const char *exe, const char *name,
+                          uint64_t shift)
+{
+    uint64_t value, offset = 1;
+    const char *got;
+
+    assert_int_equal(ptl_elf_symbol(exe, name, &value), 0);
+    got = ptl_symbols_find(s, value + shift, &offset);
+    assert_non_null(got);
+    assert_string_equal(got, name);
+    assert_int_equal(offset, 0);
 }
 
 static void compiled_program(const char *flags, uint64_t base, uint64_t shift)
@@ -381,7 +423,10 @@ static void compiled_program(const char *flags, uint64_t base, uint64_t shift)
     assert_int_equal(ptl_space_new(&space), 0);
     assert_int_equal(ptl_space_load_elf(space, exe, base, NULL, NULL), 0);
     assert_int_equal(ptl_symbols_new(&s, space), 0);
-    assert_int_equal(check_nm(exe, s, shift), 3);
+    check_address(s, exe, "main", shift);
+    check_address(s, exe, "visible", shift);
+    check_address(s, exe, "twice", shift);
+    assert_true(check_nm("", exe, s, shift) >= 3);
     ptl_symbols_free(s);
     ptl_space_free(space);
     unlink(exe);
@@ -411,14 +456,50 @@ static void compiled_32_bit(void **state)
     compiled_program("-m32 -fpie -pie", 0x56555000, 0x56555000);
 }
 
+/* The C library that this test runs with: thousands of functions, IFUNC among them. */
+static void c_library(void **state)
+{
+    const uint64_t base = 0x7ffff7000000;
+    char line[512], path[512] = "";
+    FILE *maps = fopen("/proc/self/maps", "r");
+    struct ptl_symbols *s;
+    struct ptl_space *space;
+    size_t n;
+
+    (void)state;
+    while (maps && fgets(line, sizeof(line), maps))
+        if (strstr(line, "/libc.so") || strstr(line, "/libc-"))
+            (void)sscanf(line, "%*s %*s %*s %*s %*s %511s", path);
+    if (maps)
+        fclose(maps);
+    if (!path[0])
+        skip();
+    assert_int_equal(ptl_space_new(&space), 0);
+    assert_int_equal(ptl_space_load_elf(space, path, base, NULL, NULL), 0);
+    assert_int_equal(ptl_symbols_new(&s, space), 0);
+    check_address(s, path, "qsort", base);
+    n = check_nm("-D", path, s, base);
+    if (n == 0) /* no nm */
+        skip();
+    assert_true(n > 500);
+    ptl_symbols_free(s);
+    ptl_space_free(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules),           cmocka_unit_test(rules_at_other_addresses),
-        cmocka_unit_test(other_space),     cmocka_unit_test(memory_sections),
-        cmocka_unit_test(kallsyms),        cmocka_unit_test(symbol_by_name),
-        cmocka_unit_test(damaged_tables),  cmocka_unit_test(compiled_pie),
-        cmocka_unit_test(compiled_static), cmocka_unit_test(compiled_static_pie),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(rules_at_other_addresses),
+        cmocka_unit_test(other_space),
+        cmocka_unit_test(memory_sections),
+        cmocka_unit_test(kallsyms),
+        cmocka_unit_test(symbol_by_name),
+        cmocka_unit_test(damaged_tables),
+        cmocka_unit_test(c_library),
+        cmocka_unit_test(compiled_pie),
+        cmocka_unit_test(compiled_static),
+        cmocka_unit_test(compiled_static_pie),
         cmocka_unit_test(compiled_32_bit),
     };
 
