@@ -27,7 +27,8 @@ finish() {
 
 script/setup.sh --test || { failed=1; finish; }
 
-build() { cmake --preset "$1" >"build-$1.log" 2>&1 && cmake --build --preset "$1" >>"build-$1.log" 2>&1 || { tail -50 "build-$1.log"; return 1; }; rm -f "build-$1.log"; }
+# build PRESET [options of cmake --build]
+build() { cmake --preset "$1" >"build-$1.log" 2>&1 && cmake --build --preset "$@" >>"build-$1.log" 2>&1 || { tail -50 "build-$1.log"; return 1; }; rm -f "build-$1.log"; }
 # run_ctest BUILD-DIR LABEL [ctest options]: counts its tests one by one.
 run_ctest() {
     local dir=$1 log
@@ -49,4 +50,9 @@ run_ctest build
 step "build with sanitizers" build asan-ubsan
 note "unit tests with sanitizers"
 run_ctest build-asan-ubsan -R '^unit/'
+threaded=(test_space test_two_threads)
+step "build with the thread sanitizer" build tsan --target "${threaded[@]}"
+for name in "${threaded[@]}"; do
+    step "$name with the thread sanitizer" "build-tsan/bin/$name"
+done
 finish
