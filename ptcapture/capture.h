@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * capture.h - one recording: what main() prepares and both backends fill.
+ */
+#ifndef PTCAPTURE_CAPTURE_H
+#define PTCAPTURE_CAPTURE_H
+
+#include "command.h"
+#include "file.h"
+#include "options.h"
+#include "pmu.h"
+#include "terms.h"
+
+/* What the line at the end tells. Losses in units that a user can act on. */
+struct capture_totals {
+    uint64_t trace_bytes;  /* of trace */
+    uint64_t wakeups;      /* times that rings were drained */
+    uint64_t lost_records; /* sideband records that did not fit their ring */
+    uint64_t truncated;    /* pieces of trace with a gap behind them (AUX ring full) */
+    uint64_t snapshots;    /* snapshots taken */
+    uint64_t threads;      /* threads traced */
+    uint64_t instructions; /* step: instructions executed */
+};
+
+struct capture {
+    const struct capture_options *options;
+    struct pmu pmu;
+    struct pt_event event;                  /* the intel_pt event of -e */
+    const char *event_text[OPTION_STRINGS]; /* the other -e events */
+    size_t event_count;
+    struct capture_file file; /* open, with features; the backend adds events and begins */
+    struct command command;   /* the command, held before its exec; pid 0 if there is none */
+    struct capture_totals totals;
+};
+
+/* "ptcapture: " + message to stderr; _note() only unless -q, _debug() only with -v. */
+void capture_error(const struct capture *capture, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void capture_note(const struct capture *capture, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void capture_debug(const struct capture *capture, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* On a terminal, and without -q: how far it is, on one line that is overwritten. */
+void capture_progress(const struct capture *capture);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * main.c - ptcapture: options, the backend that fits, the output file, the line at the end.
+ */
+#include "backend.h"
+#include "check.h"
+#include "control.h"
+#include "opts.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the order in which `auto` tries them. */
+static const struct backend *const backends[] = {&backend_step, NULL};
+
+/* --- messages ------------------------------------------------------------------ */
+
+static void message(const struct capture *capture, const char *format, va_list ap)
+{
+    const char *slash = strrchr(capture->options->prog, '/');
+
+    fprintf(stderr, "%s: ", slash ? slash + 1 : capture->options->prog);
+    vfprintf(stderr, format, ap);
+    fputc('\n', stderr);
+}
+
+void capture_error(const struct capture *capture, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    message(capture, format, ap);
+    va_end(ap);
+}
+
+void capture_note(const struct capture *capture, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    if (!capture->options->quiet)
+        message(capture, format, ap);
+    va_end(ap);
+}
+
+void capture_debug(const struct capture *capture, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    if (capture->options->verbose)
+        message(capture, format, ap);
+    va_end(ap);
+}
+
+void capture_progress(const struct capture *capture)
+{
+    if (!capture->options->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%s: %.1f MiB\033[K\r", capture->options->output,
+                (double)file_bytes(&capture->file) / (1024 * 1024));
+}
+
+/* --- choosing ------------------------------------------------------------------ */
+
+static const struct backend *backend_of(const char *name)
+{
+    for (size_t i = 0; backends[i]; i++) {
+        if (!strcmp(backends[i]->name, name))
+            return backends[i];
+    }
+    return NULL;
+}
+
+/* What was asked for, or the first that can. NULL: message printed, *status set. */
+static const struct backend *choose_backend(const struct capture *capture, int *status)
+{
+    const struct capture_options *options = capture->options;
+    const struct backend *backend = &backend_step;
+    char reason[512] = "", first[512] = "";
+    enum probe_result result = PROBE_NO_KERNEL;
+
+    if (strcmp(options->backend, "auto")) {
+        backend = backend_of(options->backend);
+        if (backend)
+            result = backend->probe(options, reason, sizeof(reason));
+        if (result)
+            capture_error(capture, "--backend %s cannot be used: %s.", options->backend, reason);
+        *status = (int)result;
+        return result ? NULL : backend;
+    }
+    for (size_t i = 0; backends[i]; i++) {
+        result = backends[i]->probe(options, reason, sizeof(reason));
+        if (!result) {
+            if (backends[i] == &backend_step)
+                capture_note(capture, "no Intel PT here (--check tells why): using the software "
+                                      "recorder.");
+            return backends[i];
+        }
+        if (!i)
+            memcpy(first, reason, sizeof(first));
+    }
+    capture_error(capture, "nothing to record with: %s; software recorder: %s.", first, reason);
+    *status = (int)result;
+    return NULL;
+}
+
+static int parse_events(struct capture *capture)
+{
+    const struct string_list *events = &capture->options->events;
+    const char *pt = NULL;
+    char error[1024];
+
+    for (size_t i = 0; i < events->count; i++) {
+        if (!terms_is_pt(&capture->pmu, events->item[i])) {
+            capture->event_text[capture->event_count++] = events->item[i];
+        } else if (pt) {
+            capture_error(capture, "-e %s: only one intel_pt event can be recorded.",
+                          events->item[i]);
+            return -1;
+        } else {
+            pt = events->item[i];
+        }
+    }
+    if (terms_parse(&capture->event, &capture->pmu, pt, error, sizeof(error))) {
+        capture_error(capture, "-e %s: %s", pt, error);
+        return -1;
+    }
+    if (capture->event_count && !capture->options->aux_sample) {
+        capture_error(capture, "-e %s: further events need --aux-sample.", capture->event_text[0]);
+        return -1;
+    }
+    return 0;
+}
+
+/* --- output ---------------------------------------------------------------------- */
+
+static int open_output(struct capture *capture, int argc, char **argv)
+{
+    const struct capture_options *options = capture->options;
+    struct ptl_perf_writer_config config;
+    int status;
+
+    if (file_create(&capture->file, options->output, options->kcore)) {
+        capture_error(capture, "cannot create %s: %s.", options->output, strerror(errno));
+        return -1;
+    }
+    memset(&config, 0, sizeof(config));
+    config.size = sizeof(config);
+    status = file_start(&capture->file, &config, &capture->pmu, argc, argv);
+    if (status)
+        capture_error(capture, "cannot write %s: %s.", options->output,
+                      status == PTL_IO ? strerror(errno) : ptl_strstatus(status));
+    return status ? -1 : 0;
+}
+
+static void size_text(char *text, size_t size, uint64_t bytes)
+{
+    if (bytes < 10240)
+        snprintf(text, size, "%llu bytes", (unsigned long long)bytes);
+    else if (bytes < 10240 * 1024)
+        snprintf(text, size, "%.1f KiB", (double)bytes / 1024);
+    else
+        snprintf(text, size, "%.1f MiB", (double)bytes / (1024 * 1024));
+}
+
+static void summary(const struct capture *capture, uint64_t bytes)
+{
+    const struct capture_totals *t = &capture->totals;
+    char all[32], trace[32], extra[128] = "", loss[128] = "no loss";
+    size_t n = 0;
+
+    size_text(all, sizeof(all), bytes);
+    size_text(trace, sizeof(trace), t->trace_bytes);
+    if (t->instructions)
+        n += (size_t)snprintf(extra, sizeof(extra), ", %llu instructions",
+                              (unsigned long long)t->instructions);
+    if (t->threads)
+        n += (size_t)snprintf(extra + n, sizeof(extra) - n, ", %llu threads",
+                              (unsigned long long)t->threads);
+    if (t->snapshots)
+        snprintf(extra + n, sizeof(extra) - n, ", %llu snapshots",
+                 (unsigned long long)t->snapshots);
+    if (t->lost_records || t->truncated)
+        snprintf(loss, sizeof(loss), "LOST: %llu sideband records, %llu gaps in the trace",
+                 (unsigned long long)t->lost_records, (unsigned long long)t->truncated);
+    capture_note(capture, "%s: %s, trace %s%s, %llu wake-ups, %s", capture->options->output, all,
+                 trace, extra, (unsigned long long)t->wakeups, loss);
+}
+
+/* Finish the file whatever happened before: what has been recorded stays readable. */
+static int close_output(struct capture *capture, int failed)
+{
+    uint64_t bytes = file_bytes(&capture->file);
+    int status = file_finish(&capture->file);
+
+    if (status) {
+        capture_error(capture, "cannot write %s: %s.", capture->options->output,
+                      status == PTL_IO ? strerror(errno) : ptl_strstatus(status));
+        return -1;
+    }
+    if (!failed)
+        summary(capture, bytes);
+    return failed;
+}
+
+/* --- all -------------------------------------------------------------------------- */
+
+static int start_command(struct capture *capture)
+{
+    if (!capture->options->command)
+        return 0;
+    if (command_prepare(&capture->command, capture->options->command)) {
+        capture_error(capture, "cannot start %s: %s.", capture->options->command[0],
+                      strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+static int record(struct capture *capture, const struct backend *backend, int argc, char **argv)
+{
+    int failed, err;
+
+    if (backend->pmu(&capture->pmu)) {
+        capture_error(capture, "cannot read the PMU: %s.", strerror(errno));
+        return EXIT_FAILURE;
+    }
+    if (parse_events(capture))
+        return 2;
+    if (open_output(capture, argc, argv) || start_command(capture)) {
+        file_finish(&capture->file);
+        return EXIT_FAILURE;
+    }
+    control_signals();
+    failed = backend->record(capture);
+    command_end(&capture->command);
+    err = capture->command.pid ? command_failed(&capture->command) : 0;
+    if (err)
+        capture_error(capture, "cannot execute %s: %s.", capture->options->command[0],
+                      strerror(err));
+    failed = close_output(capture, failed || err);
+    return failed ? (err ? 127 : EXIT_FAILURE) : command_exit_status(&capture->command);
+}
+
+int main(int argc, char **argv)
+{
+    struct capture_options options;
+    struct capture capture;
+    const struct backend *backend;
+    int status = options_parse(&options, argc, argv);
+
+    if (status) {
+        options_free(&options);
+        return status - 1;
+    }
+    if (options.check) {
+        status = check_run(&options, backends);
+    } else {
+        memset(&capture, 0, sizeof(capture));
+        capture.options = &options;
+        capture.file.fd = -1;
+        backend = choose_backend(&capture, &status);
+        if (backend)
+            status = record(&capture, backend, argc, argv);
+    }
+    options_free(&options);
+    return status;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * step.h - inside the software recorder: threads under ptrace, each with its own trace.
+ *
+ *   step.c         the backend: set up, the loop over stops, the end
+ *   step_attach.c  who is traced: seize, new children, detach
+ *   step_stop.c    what a stop means: an instruction done, a signal, a system call, an exec
+ *   step_syscall.c what a system call changes: maps, affinity, visible traces of stepping
+ *   step_out.c     the recording: events, sideband, trace buffers, the truth
+ *   code.c         instructions of the traced address spaces
+ *   generator.c    packets
+ */
+#ifndef PTCAPTURE_STEP_H
+#define PTCAPTURE_STEP_H
+
+#include "backend.h"
+#include "code.h"
+#include "generator.h"
+#include "out.h"
+#include "sideband.h"
+
+#include <sched.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#define TRACE_BUFFER 65536u
+
+struct step_thread {
+    struct step_thread *next;
+    pid_t tid, tgid;
+    struct code *code;
+    struct generator gen;
+    uint8_t *buffer;     /* of gen */
+    uint32_t idx;        /* of its queue in the file */
+    uint64_t aux_offset; /* bytes already in the file */
+
+    uint64_t ip; /* the next instruction of user code */
+    enum ptl_exec_mode mode;
+    struct code_insn insn; /* at `ip`, valid if have_insn */
+    uint64_t step_tsc;     /* when the step began */
+    uint64_t copy_tsc;     /* when new code was told to the readers; 0: not in this step */
+    uint64_t step_seen;    /* sideband_seen() when the step began */
+    uint64_t told_seen;    /* and at the last exact time in the trace */
+    cpu_set_t affinity;    /* what the thread believes */
+    int injected;          /* the signal that the step began with */
+    uint8_t have_insn;
+    uint8_t fresh;      /* nothing has executed since a fork, an exec or attaching */
+    uint8_t in_syscall; /* resumed inside of a system call */
+    uint8_t left;       /* the trace says that the instruction at `ip` left user code */
+    uint8_t restart;    /* the kernel may go back to the system call at `ip` */
+    uint8_t stopped;    /* waits for us */
+    uint8_t listening;  /* stopped by SIGSTOP or the like */
+    uint8_t dead;       /* its trace is complete */
+    uint8_t started;    /* ITRACE_START is written */
+    int first_status;   /* of the stop when it was attached */
+};
+
+struct stepper {
+    struct capture *capture;
+    struct sideband sideband;
+    int have_sideband; /* else the records are made here */
+    uint64_t made;     /* records made here */
+    struct code_store store;
+    struct out truth;
+    int truth_fd; /* -1: none */
+    pid_t truth_tid;
+    struct ptl_layout layout; /* of both events */
+    uint64_t pt_id;           /* identifier of the PT event */
+    struct gen_config gen;
+    struct step_thread *threads;
+    size_t living;
+    uint32_t next_idx;
+    long options; /* of PTRACE_SEIZE */
+    int cpu;      /* the one all run on; -1: any */
+    int stopping; /* no more steps: detach at the next stop */
+    int failed;   /* writing failed: a negative status */
+};
+
+/* Nanoseconds of CLOCK_MONOTONIC: the TSC of this recorder. */
+uint64_t step_now(void);
+
+/* --- step_out.c ------------------------------------------------------------------- */
+
+/* Tell the file about events and the trace. Returns 0 or -1 (message printed). */
+int step_out_begin(struct stepper *st);
+/* Take over what the kernel has told. */
+void step_out_drain(struct stepper *st);
+/* Move the trace of a thread into the file. */
+void step_out_flush(struct stepper *st, struct step_thread *t);
+void step_out_end(struct stepper *st);
+/* The instruction at `ip` has executed. */
+void step_out_truth(struct stepper *st, const struct step_thread *t, uint64_t ip);
+/* Make room for the packets of a step; write ITRACE_START when tracing begins. */
+void step_out_ready(struct stepper *st, struct step_thread *t);
+/* Records: code that now is in the store; maps when the kernel does not tell. */
+void step_out_copy(struct stepper *st, const struct step_thread *t, const struct code_copy *copy,
+                   uint64_t time);
+void step_out_task(struct stepper *st, const struct step_thread *t, uint32_t type, pid_t ppid,
+                   pid_t ptid);
+void step_out_comm(struct stepper *st, const struct step_thread *t);
+void step_out_maps(struct stepper *st, const struct step_thread *t);
+/* sideband_seen(), or the records made here. */
+uint64_t step_out_seen(const struct stepper *st);
+
+/* --- step_attach.c ----------------------------------------------------------------- */
+
+struct step_thread *step_find(struct stepper *st, pid_t tid);
+/* A thread that is traced but of which nothing is known yet. NULL without memory. */
+struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid);
+/* `parent` has made a thread or process, which may have stopped already. */
+struct step_thread *step_born(struct stepper *st, const struct step_thread *parent, pid_t tid,
+                              pid_t tgid);
+/* `t` runs a new program; `caller` (NULL: the same) was the thread that asked for it. Returns the
+ * thread to go on with. */
+struct step_thread *step_exec(struct stepper *st, struct step_thread *t,
+                              struct step_thread *caller);
+/* A thread (NULL: one that is not traced) has gone. */
+void step_ended(struct stepper *st, struct step_thread *t, pid_t tid, int status);
+/* Take hold of the command before its exec, or of the processes and threads asked for: these
+ * are stopped then. Returns 0 or -1 (message printed). */
+int step_attach(struct stepper *st);
+/* Let those run that step_attach() has stopped. */
+void step_begin(struct stepper *st);
+/* Let go of a stopped thread, with a signal that is still to be delivered. */
+void step_detach(struct stepper *st, struct step_thread *t, int sig);
+/* Stop everybody; step_resume() detaches from then on. */
+void step_stop_all(struct stepper *st);
+void step_free_all(struct stepper *st);
+
+/* --- step_stop.c --------------------------------------------------------------------- */
+
+/* What waitpid() told about a thread. */
+void step_stop(struct stepper *st, pid_t tid, int status);
+/* Go on with one instruction. */
+void step_resume(struct stepper *st, struct step_thread *t, int sig);
+
+/* --- step_syscall.c --------------------------------------------------------------------- */
+
+/* A system call of the thread is done. `regs` are its registers now. */
+void step_syscall(struct stepper *st, struct step_thread *t, struct user_regs_struct *regs);
+/* Will the kernel execute the system call again? */
+int step_restarts(const struct user_regs_struct *regs);
+/* An instruction has stored the flags: take the trap flag out. */
+void step_hide_trap_flag(struct step_thread *t);
+/* The mode of code in this segment. */
+enum ptl_exec_mode step_mode_of(uint16_t cs);
+/* Run on one CPU, but believe in the old affinity. */
+void step_pin(struct stepper *st, struct step_thread *t);
+void step_unpin(struct stepper *st, struct step_thread *t);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step_attach.c - who is traced: taking hold of threads, new ones, the end of them. */
+#include "proc.h"
+#include "step.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- the list of threads ------------------------------------------------------------ */
+
+struct step_thread *step_find(struct stepper *st, pid_t tid)
+{
+    struct step_thread **at = &st->threads, *t;
+
+    for (; (t = *at); at = &t->next) {
+        if (t->tid == tid) {
+            *at = t->next; /* to the front: stops come in bursts */
+            t->next = st->threads;
+            st->threads = t;
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static void start_trace(struct stepper *st, struct step_thread *t)
+{
+    t->idx = st->next_idx++;
+    t->aux_offset = 0;
+    t->started = 0;
+    gen_init(&t->gen, &st->gen, t->buffer, TRACE_BUFFER);
+}
+
+struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
+{
+    struct step_thread *t = calloc(1, sizeof(*t));
+
+    if (t)
+        t->buffer = malloc(TRACE_BUFFER);
+    if (!t || !t->buffer) {
+        free(t);
+        capture_error(st->capture, "out of memory: thread %d is not traced.", (int)tid);
+        ptrace(PTRACE_DETACH, tid, NULL, NULL);
+        return NULL;
+    }
+    t->tid = tid;
+    t->tgid = tgid;
+    t->mode = PTL_MODE_64;
+    t->fresh = t->left = 1;
+    t->told_seen = UINT64_MAX;
+    start_trace(st, t);
+    t->next = st->threads;
+    st->threads = t;
+    st->living++;
+    return t;
+}
+
+static void free_thread(struct step_thread *t)
+{
+    code_release(t->code);
+    free(t->buffer);
+    free(t);
+}
+
+static void remove_thread(struct stepper *st, struct step_thread *t)
+{
+    struct step_thread **at = &st->threads;
+
+    step_out_flush(st, t);
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    st->living--;
+    free_thread(t);
+}
+
+void step_free_all(struct stepper *st)
+{
+    while (st->threads)
+        remove_thread(st, st->threads);
+}
+
+/* --- tasks come and go ------------------------------------------------------------------ */
+
+struct step_thread *step_born(struct stepper *st, const struct step_thread *parent, pid_t tid,
+                              pid_t tgid)
+{
+    struct step_thread *t = step_find(st, tid);
+
+    if (!t)
+        t = step_add(st, tid, tgid);
+    if (!t)
+        return NULL;
+    t->tgid = tgid;
+    t->affinity = parent->affinity;
+    if (!st->have_sideband)
+        step_out_task(st, t, PTL_REC_FORK, parent->tgid, parent->tid);
+    return t;
+}
+
+struct step_thread *step_exec(struct stepper *st, struct step_thread *t, struct step_thread *caller)
+{
+    struct step_thread *other, *next;
+
+    for (other = st->threads; other; other = next) {
+        next = other->next;
+        if (other != t && other->tgid == t->tgid) {
+            if (other == caller) {
+                t->affinity = caller->affinity;
+                t->mode = caller->mode;
+            }
+            remove_thread(st, other);
+        }
+    }
+    if (t->dead) { /* the name of the leader goes on, its trace has ended */
+        step_out_flush(st, t);
+        start_trace(st, t);
+        t->dead = 0;
+    }
+    code_release(t->code);
+    t->code = code_new(t->tid);
+    return t;
+}
+
+void step_ended(struct stepper *st, struct step_thread *t, pid_t tid, int status)
+{
+    struct capture *capture = st->capture;
+
+    if (tid == capture->command.pid) {
+        command_reaped(&capture->command, status);
+        st->stopping = 1;
+    }
+    if (!t)
+        return;
+    if (!t->dead && t->gen.enabled) { /* killed without a word */
+        step_out_ready(st, t);
+        gen_interrupt(&t->gen, t->ip, t->step_tsc);
+    }
+    if (!st->have_sideband)
+        step_out_task(st, t, PTL_REC_EXIT, t->tgid, t->tgid);
+    remove_thread(st, t);
+}
+
+/* --- attaching -------------------------------------------------------------------------------- */
+
+static void attach_failed(const struct stepper *st, pid_t tid)
+{
+    int err = errno;
+
+    if (err == EPERM)
+        capture_error(st->capture,
+                      "cannot attach to %d: %s. It belongs to another user (needs CAP_SYS_PTRACE), "
+                      "is traced already, or kernel.yama.ptrace_scope forbids it.",
+                      (int)tid, strerror(err));
+    else
+        capture_error(st->capture, "cannot attach to %d: %s.", (int)tid, strerror(err));
+}
+
+/* Seize and stop one thread. Returns 0, 1 if it has gone, -1 on failure. */
+static int seize(struct stepper *st, pid_t tid, pid_t tgid)
+{
+    struct step_thread *t;
+
+    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)st->options)) {
+        if (errno == ESRCH)
+            return 1;
+        attach_failed(st, tid);
+        return -1;
+    }
+    t = step_add(st, tid, tgid);
+    if (!t)
+        return -1;
+    for (struct step_thread *other = st->threads; other; other = other->next) {
+        if (other->tgid == tgid && other->code) {
+            t->code = code_share(other->code);
+            break;
+        }
+    }
+    if (!t->code)
+        t->code = code_new(tid);
+    if (!t->code || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
+        waitpid(tid, &t->first_status, __WALL) != tid)
+        return -1;
+    return 0;
+}
+
+struct threads_of {
+    struct stepper *st;
+    pid_t pid;
+    int added, failed;
+};
+
+static int seize_thread(void *context, pid_t tid)
+{
+    struct threads_of *of = context;
+
+    if (step_find(of->st, tid))
+        return 0;
+    switch (seize(of->st, tid, of->pid)) {
+    case 0:
+        of->added = 1;
+        return 0;
+    case 1:
+        return 0;
+    default:
+        of->failed = 1;
+        return 1;
+    }
+}
+
+/* Threads may start threads until the last one is stopped: look until there is no new one. */
+static int seize_process(struct stepper *st, pid_t pid)
+{
+    struct threads_of of = {st, pid, 0, 0};
+
+    do {
+        of.added = 0;
+        if (proc_threads(pid, seize_thread, &of) < 0) {
+            errno = ESRCH;
+            attach_failed(st, pid);
+            return -1;
+        }
+    } while (of.added && !of.failed);
+    return of.failed ? -1 : 0;
+}
+
+static int attach_ids(struct stepper *st)
+{
+    const struct capture_options *options = st->capture->options;
+
+    for (size_t i = 0; i < options->ids.count; i++) {
+        pid_t id = options->ids.ids[i], tgid = proc_tgid(id);
+        int failed;
+
+        if (!tgid || id == getpid()) {
+            errno = tgid ? EINVAL : ESRCH;
+            attach_failed(st, id);
+            return -1;
+        }
+        if (options->target == TARGET_PIDS)
+            failed = seize_process(st, tgid);
+        else
+            failed = step_find(st, id) ? 0 : seize(st, id, tgid);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+static int attach_command(struct stepper *st)
+{
+    pid_t pid = st->capture->command.pid;
+    struct step_thread *t;
+
+    if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)st->options)) {
+        attach_failed(st, pid);
+        return -1;
+    }
+    t = step_add(st, pid, pid);
+    if (t)
+        step_pin(st, t);
+    return t ? 0 : -1;
+}
+
+int step_attach(struct stepper *st)
+{
+    const struct capture_options *options = st->capture->options;
+
+    st->options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+    if (!options->no_inherit && !options->per_thread && options->target != TARGET_TIDS)
+        st->options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
+    if (options->target != TARGET_COMMAND)
+        return attach_ids(st);
+    st->options |= PTRACE_O_EXITKILL;
+    return attach_command(st);
+}
+
+/* A thread that was stopped while it ran, or inside of a system call. */
+static void begin_thread(struct step_thread *t)
+{
+    struct user_regs_struct regs;
+
+    if (!WIFSTOPPED(t->first_status) || ptrace(PTRACE_GETREGS, t->tid, NULL, &regs))
+        return;
+    t->fresh = 0;
+    t->mode = step_mode_of((uint16_t)regs.cs);
+    t->restart = (uint8_t)step_restarts(&regs);
+    t->ip = t->restart ? regs.rip - 2 : regs.rip;
+}
+
+static struct step_thread *find_waiting(struct stepper *st)
+{
+    struct step_thread *t = st->threads;
+
+    while (t && !t->first_status)
+        t = t->next;
+    return t;
+}
+
+void step_begin(struct stepper *st)
+{
+    struct step_thread *t;
+
+    while ((t = find_waiting(st))) {
+        int status = t->first_status;
+
+        begin_thread(t);
+        t->first_status = 0;
+        step_stop(st, t->tid, status);
+    }
+    if (st->capture->command.pid)
+        command_go(&st->capture->command);
+}
+
+/* --- letting go
+ * ----------------------------------------------------------------------------------- */
+
+/* The end of a step that the thread has not been told of yet: without a tracer it would kill. */
+static int trap_pending(pid_t tid)
+{
+    struct __ptrace_peeksiginfo_args args = {0, 0, 16};
+    siginfo_t info[16];
+    long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
+
+    for (long i = 0; i < n; i++) {
+        if (info[i].si_signo == SIGTRAP && info[i].si_code > 0)
+            return 1;
+    }
+    return 0;
+}
+
+void step_detach(struct stepper *st, struct step_thread *t, int sig)
+{
+    if (trap_pending(t->tid) && !ptrace(PTRACE_CONT, t->tid, NULL, (void *)(long)sig))
+        return; /* comes back with it */
+    step_out_ready(st, t);
+    gen_interrupt(&t->gen, t->ip, step_now());
+    step_unpin(st, t);
+    ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
+    remove_thread(st, t);
+}
+
+void step_stop_all(struct stepper *st)
+{
+    st->stopping = 1;
+    for (struct step_thread *t = st->threads; t; t = t->next)
+        ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * step_out.c - the recording: two events (intel_pt, and a dummy for sideband) in the form of
+ * `perf record --per-thread`: one trace queue for each thread.
+ *
+ * TSC ticks are nanoseconds of CLOCK_MONOTONIC, the clock that also stamps the sideband; so
+ * the conversion is 1 : 1.
+ */
+#include "proc.h"
+#include "step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOBODY UINT32_MAX
+
+uint64_t step_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void failed(struct stepper *st, int status)
+{
+    if (status >= 0 || st->failed)
+        return;
+    st->failed = status;
+    capture_error(st->capture, "cannot write %s: %s.", st->capture->options->output,
+                  status == PTL_IO ? strerror(errno) : ptl_strstatus(status));
+}
+
+/* --- the beginning ---------------------------------------------------------------------- */
+
+static int add_events(struct stepper *st)
+{
+    struct ptl_perf_writer *writer = st->capture->file.writer;
+    const struct pt_event *event = &st->capture->event;
+    struct ptl_attr attr = st->sideband.attr;
+    int status;
+
+    st->layout = ptl_layout_of(&attr);
+    /* A number that no event of the kernel has in this file. */
+    st->pt_id = 1;
+    for (size_t i = 0; i < st->sideband.fd_count; i++) {
+        if (st->sideband.ids[i] >= st->pt_id)
+            st->pt_id = st->sideband.ids[i] + 1;
+    }
+    attr.type = st->capture->pmu.type;
+    attr.config = event->config[0];
+    attr.config1 = event->config[1];
+    attr.config2 = event->config[2];
+    attr.flags = PTL_ATTR_DISABLED | PTL_ATTR_EXCLUDE_KERNEL | PTL_ATTR_EXCLUDE_HV |
+                 PTL_ATTR_SAMPLE_ID_ALL | (st->sideband.attr.flags & PTL_ATTR_INHERIT);
+    if (st->capture->options->target == TARGET_COMMAND)
+        attr.flags |= PTL_ATTR_ENABLE_ON_EXEC;
+    status = ptl_perf_writer_event(writer, &attr, &st->pt_id, 1, event->name);
+    if (!status)
+        status = ptl_perf_writer_event(writer, &st->sideband.attr, st->sideband.ids,
+                                       st->sideband.fd_count, "dummy:u");
+    return status ? status : ptl_perf_writer_begin(writer);
+}
+
+static int add_info(struct stepper *st)
+{
+    struct ptl_perf_writer *writer = st->capture->file.writer;
+    const struct pmu *pmu = &st->capture->pmu;
+    struct ptl_rec_time_conv conv;
+    struct ptl_pt_info info;
+    int status;
+
+    memset(&conv, 0, sizeof(conv));
+    conv.mult = 1;
+    conv.mask = UINT64_MAX;
+    conv.user_time_zero = 1;
+    memset(&info, 0, sizeof(info));
+    info.pmu_type = pmu->type;
+    info.time_mult = conv.mult;
+    info.cap_user_time_zero = 1;
+    info.tsc_bit = pmu_mask(pmu, "tsc");
+    info.noretcomp_bit = pmu_mask(pmu, "noretcomp");
+    info.mtc_bit = pmu_mask(pmu, "mtc");
+    info.mtc_freq_bits = pmu_mask(pmu, "mtc_period");
+    info.cyc_bit = pmu_mask(pmu, "cyc");
+    info.switches = PTL_SWITCHES_NONE;
+    info.ctc_num = pmu->tsc_ratio;
+    info.ctc_den = pmu->art_ratio;
+    info.max_nonturbo = pmu->max_nonturbo_ratio;
+    status = ptl_perf_write_time_conv(writer, &conv);
+    return status ? status : ptl_perf_write_pt_info(writer, &info);
+}
+
+static int add_processes(struct stepper *st)
+{
+    struct ptl_perf_writer *writer = st->capture->file.writer;
+    int status = 0;
+
+    for (struct step_thread *t = st->threads; t && !status; t = t->next) {
+        int first = 1;
+        for (struct step_thread *other = st->threads; other != t; other = other->next)
+            first &= other->tgid != t->tgid;
+        if (first && t->code)
+            status = proc_synthesize(writer, &st->layout, t->tgid);
+    }
+    return status ? status : ptl_perf_write_init_done(writer);
+}
+
+static int open_truth(struct stepper *st)
+{
+    const char *path = st->capture->options->truth;
+
+    st->truth_fd = -1;
+    if (!path)
+        return 0;
+    st->truth_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (st->truth_fd < 0 || out_open(&st->truth, st->truth_fd, 1u << 16)) {
+        capture_error(st->capture, "cannot create %s: %s.", path, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+int step_out_begin(struct stepper *st)
+{
+    const struct capture_file *file = &st->capture->file;
+    int status;
+
+    if (open_truth(st))
+        return -1;
+    if (code_store_init(&st->store, file->path))
+        return -1;
+    status = add_events(st);
+    if (!status)
+        status = add_info(st);
+    if (!status)
+        status = add_processes(st);
+    failed(st, status);
+    return status ? -1 : 0;
+}
+
+/* --- sideband ------------------------------------------------------------------------------ */
+
+uint64_t step_out_seen(const struct stepper *st)
+{
+    return st->made + (st->have_sideband ? sideband_seen(&st->sideband) : 0);
+}
+
+void step_out_drain(struct stepper *st)
+{
+    int n;
+
+    if (!st->have_sideband || st->failed)
+        return;
+    n = sideband_drain(&st->sideband, st->capture->file.writer);
+    failed(st, n);
+    if (n > 0) {
+        st->capture->totals.wakeups++;
+        failed(st, ptl_perf_write_round(st->capture->file.writer));
+    }
+    st->capture->totals.lost_records = st->sideband.lost;
+}
+
+static void make_id(const struct stepper *st, const struct step_thread *t, uint64_t time,
+                    struct ptl_sample_id *id)
+{
+    memset(id, 0, sizeof(*id));
+    id->pid = (uint32_t)t->tgid;
+    id->tid = (uint32_t)t->tid;
+    id->time = time;
+    id->cpu = st->cpu < 0 ? 0 : (uint32_t)st->cpu;
+    id->identifier = st->pt_id;
+}
+
+static void make_record(const struct stepper *st, const struct step_thread *t, uint64_t time,
+                        struct ptl_record *record, uint32_t type)
+{
+    memset(record, 0, sizeof(*record));
+    record->type = type;
+    record->known = 1;
+    make_id(st, t, time, &record->id);
+}
+
+static void put_record(struct stepper *st, const struct ptl_record *record)
+{
+    st->made++;
+    if (!st->failed)
+        failed(st, ptl_perf_write_record(st->capture->file.writer, record, &st->layout));
+}
+
+void step_out_copy(struct stepper *st, const struct step_thread *t, const struct code_copy *copy,
+                   uint64_t time)
+{
+    struct proc_map map;
+    struct ptl_sample_id id;
+
+    memset(&map, 0, sizeof(map));
+    map.from = copy->addr;
+    map.to = copy->addr + copy->len;
+    map.pgoff = copy->offset;
+    map.prot = PROT_READ | PROT_EXEC;
+    map.flags = MAP_PRIVATE;
+    snprintf(map.name, sizeof(map.name), "%s", st->store.path[copy->file]);
+    make_id(st, t, time, &id);
+    st->made++;
+    if (!st->failed)
+        failed(st,
+               proc_write_map(st->capture->file.writer, &st->layout, &map, t->tgid, t->tid, &id));
+}
+
+void step_out_task(struct stepper *st, const struct step_thread *t, uint32_t type, pid_t ppid,
+                   pid_t ptid)
+{
+    struct ptl_record record;
+    uint64_t now = step_now();
+
+    make_record(st, t, now, &record, type);
+    record.u.task.pid = (uint32_t)t->tgid;
+    record.u.task.tid = (uint32_t)t->tid;
+    record.u.task.ppid = (uint32_t)ppid;
+    record.u.task.ptid = (uint32_t)ptid;
+    record.u.task.time = now;
+    put_record(st, &record);
+}
+
+void step_out_comm(struct stepper *st, const struct step_thread *t)
+{
+    struct ptl_record record;
+    char comm[32] = "";
+
+    proc_comm(t->tid, comm);
+    make_record(st, t, step_now(), &record, PTL_REC_COMM);
+    record.misc = PTL_MISC_COMM_EXEC;
+    record.u.comm.pid = (uint32_t)t->tgid;
+    record.u.comm.tid = (uint32_t)t->tid;
+    record.u.comm.comm = comm;
+    put_record(st, &record);
+}
+
+struct maps_of {
+    struct stepper *st;
+    const struct step_thread *t;
+    struct ptl_sample_id id;
+};
+
+static int put_map(void *context, const struct proc_map *map)
+{
+    struct maps_of *of = context;
+    struct stepper *st = of->st;
+
+    st->made++;
+    if ((map->prot & PROT_EXEC) && !st->failed)
+        failed(st, proc_write_map(st->capture->file.writer, &st->layout, map, of->t->tgid,
+                                  of->t->tid, &of->id));
+    return st->failed;
+}
+
+void step_out_maps(struct stepper *st, const struct step_thread *t)
+{
+    struct maps_of of;
+
+    of.st = st;
+    of.t = t;
+    make_id(st, t, step_now(), &of.id);
+    proc_maps(t->tid, put_map, &of);
+}
+
+/* --- trace ---------------------------------------------------------------------------------------
+ */
+
+void step_out_flush(struct stepper *st, struct step_thread *t)
+{
+    struct ptl_record record;
+    struct ptl_rec_auxtrace auxtrace;
+    struct iovec part;
+    uint64_t now = step_now();
+
+    gen_flush(&t->gen, now);
+    if (!t->gen.len || st->failed)
+        return;
+    step_out_drain(st);
+    make_record(st, t, now, &record, PTL_REC_AUX);
+    record.u.aux.offset = t->aux_offset;
+    record.u.aux.size = t->gen.len;
+    failed(st, ptl_perf_write_record(st->capture->file.writer, &record, &st->layout));
+    memset(&auxtrace, 0, sizeof(auxtrace));
+    auxtrace.offset = t->aux_offset;
+    auxtrace.reference = now;
+    auxtrace.idx = t->idx;
+    auxtrace.tid = (uint32_t)t->tid;
+    auxtrace.cpu = NOBODY;
+    part.iov_base = t->gen.buf;
+    part.iov_len = t->gen.len;
+    if (!st->failed)
+        failed(st, ptl_perf_write_auxtrace(st->capture->file.writer, &auxtrace, &part, 1));
+    t->aux_offset += t->gen.len;
+    st->capture->totals.trace_bytes += t->gen.len;
+    t->gen.len = 0;
+}
+
+void step_out_ready(struct stepper *st, struct step_thread *t)
+{
+    struct ptl_record record;
+
+    if (t->gen.cap - t->gen.len < 4 * (size_t)GEN_ROOM)
+        step_out_flush(st, t);
+    if (t->started)
+        return;
+    t->started = 1;
+    st->capture->totals.threads++;
+    make_record(st, t, t->step_tsc, &record, PTL_REC_ITRACE_START);
+    record.u.itrace_start.pid = (uint32_t)t->tgid;
+    record.u.itrace_start.tid = (uint32_t)t->tid;
+    if (!st->failed)
+        failed(st, ptl_perf_write_record(st->capture->file.writer, &record, &st->layout));
+}
+
+/* --- truth
+ * ---------------------------------------------------------------------------------------- */
+
+void step_out_truth(struct stepper *st, const struct step_thread *t, uint64_t ip)
+{
+    if (st->truth_tid != t->tid) {
+        out_printf(&st->truth, "# %d/%d\n", (int)t->tgid, (int)t->tid);
+        st->truth_tid = t->tid;
+    }
+    out_hex(&st->truth, ip);
+    out_char(&st->truth, '\n');
+}
+
+void step_out_end(struct stepper *st)
+{
+    int err;
+
+    step_out_drain(st);
+    if (st->store.failed)
+        capture_error(st->capture,
+                      "cannot write %s: %s. Code that no file holds cannot be decoded.",
+                      st->store.path[CODE_FILE_PAGES], strerror(st->store.failed));
+    code_store_close(&st->store);
+    if (st->truth_fd < 0)
+        return;
+    err = out_close(&st->truth);
+    if (close(st->truth_fd) && !err)
+        err = errno;
+    if (err)
+        capture_error(st->capture, "cannot write %s: %s.", st->capture->options->truth,
+                      strerror(err));
+}
