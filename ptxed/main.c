@@ -46,18 +46,18 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
 
     if (stats->errors)
         explain_errors(x, stats);
-    if (is_cut(x, end))
-        opts_error(x->prog, "%s: cut inside the packet at offset 0x%llx.", name,
-                   (unsigned long long)end);
     if (ptl_psb_find(x->trace.bytes, x->trace.len, 0) == x->trace.len) {
         opts_error(x->prog, "%s: no PSB packet in %zu bytes from offset 0x%llx: nothing to decode.",
                    name, x->trace.len, (unsigned long long)x->trace.from);
         return EXIT_NOTHING;
     }
-    if (!stats->syncs) {
+    if (!stats->syncs && !stats->errors) {
         opts_error(x->prog, "%s: no whole PSB+ (PSB...PSBEND): nothing to decode.", name);
         return EXIT_NOTHING;
     }
+    if (is_cut(x, end))
+        opts_error(x->prog, "%s: cut inside the packet at offset 0x%llx.", name,
+                   (unsigned long long)end);
     if (stats->errors && !stats->insns)
         return EXIT_NOTHING;
     return stats->errors || is_cut(x, end) ? EXIT_PARTLY : EXIT_ALL;
@@ -143,7 +143,10 @@ static int run(struct ptxed *x)
 {
     struct ptl_symbols *symbols = NULL;
     struct printer printer;
-    int status = open_printer(&printer, x);
+    int status;
+
+    fflush(stdout); /* what --verbose said */
+    status = open_printer(&printer, x);
 
     if (!status && x->symbols) {
         status = ptl_symbols_new(&symbols, x->space);

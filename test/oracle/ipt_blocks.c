@@ -72,7 +72,7 @@ struct theirs {
     int status; /* of the last call; negative: to be reported or synchronised after */
     int synced, done;
     int error; /* to be reported when the block is through */
-    uint64_t blocks;
+    uint64_t blocks, mode;
 };
 
 static int add_mapping(void *context, const struct ptl_mapping *mapping)
@@ -182,6 +182,17 @@ static void report_error(struct theirs *t, struct entry *entry, int error)
     t->error = 0;
 }
 
+/* When a mode that stays is told again (after PSB, after an overflow) differs between versions
+ * of libipt. It is no event. */
+static int is_same_mode(uint64_t *mode, const struct entry *entry)
+{
+    int same = entry->what == PTL_EV_EXEC_MODE && entry->value == *mode;
+
+    if (entry->what == PTL_EV_EXEC_MODE)
+        *mode = entry->value;
+    return same;
+}
+
 /* One event, unless it is one of status. Returns 1 if there is an entry. */
 static int their_event(struct theirs *t, struct entry *entry)
 {
@@ -192,10 +203,9 @@ static int their_event(struct theirs *t, struct entry *entry)
         report_error(t, entry, t->status);
         return 1;
     }
-    if (ev.status_update)
-        return 0;
+    memset(entry, 0, sizeof(*entry));
     fill_event(entry, &ev);
-    return 1;
+    return !is_same_mode(&t->mode, entry) && !ev.status_update;
 }
 
 static void their_block(struct theirs *t)
@@ -261,7 +271,7 @@ struct ours {
     struct ptl_item items[BATCH];
     int n, at;
     struct walk walk;
-    uint64_t blocks;
+    uint64_t blocks, mode;
 };
 
 static uint64_t payload_of(const struct ptl_event *e)
@@ -311,8 +321,7 @@ static int our_item(struct ours *o, struct entry *entry, const struct ptl_item *
         entry->what = item->u.error->status;
         return 1;
     }
-    if (item->kind == PTL_ITEM_EVENT && !item->u.event->status &&
-        item->u.event->type != PTL_EV_SYNC) {
+    if (item->kind == PTL_ITEM_EVENT && item->u.event->type != PTL_EV_SYNC) {
         entry->kind = EVENT;
         entry->what = item->u.event->type;
         entry->ip = item->u.event->ip;
@@ -320,7 +329,7 @@ static int our_item(struct ours *o, struct entry *entry, const struct ptl_item *
         entry->have_tsc = item->u.event->have_tsc;
         entry->tsc = item->u.event->have_tsc ? item->u.event->tsc : 0;
         entry->value = payload_of(item->u.event);
-        return 1;
+        return !is_same_mode(&o->mode, entry) && !item->u.event->status;
     }
     return 0;
 }
