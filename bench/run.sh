@@ -99,6 +99,12 @@ measure m1 "${ptxed[@]}" --no-inst --pt "$tmp/1.pt" \
     -- m10 "${ptxed[@]}" --no-inst --pt "$tmp/10.pt" \
     -- m100 "${ptxed[@]}" --no-inst --pt "$tmp/100.pt"
 read -r swept _ < <("$bin/bench/bench_insn" "$tmp/code" 100)
+# The instruction decoder beside capstone, over the C library's code (capstone once, ours 50 times).
+libc=/lib/x86_64-linux-gnu/libc.so.6
+objcopy -O binary -j .text "$libc" "$tmp/libc" 2>/dev/null || cp "$tmp/code" "$tmp/libc"
+measure libc50 "$bin/bench/bench_insn" "$tmp/libc" 50 \
+    -- capstone1 "$bin/bench/bench_insn_capstone" "$tmp/libc" 1
+read -r libc_insns _ < <("$bin/bench/bench_insn" "$tmp/libc" 1)
 
 # --- the table ------------------------------------------------------------------
 {
@@ -131,6 +137,9 @@ read -r swept _ < <("$bin/bench/bench_insn" "$tmp/code" 100)
         row ipt1 "libipt block decoder, x1" "M insns/s" "$insns" ipt1
         row iptpackets40 "libipt packet decoder, x40" "M packets/s" "40 * $packets" iptpackets40
     fi
+    echo
+    echo "The instruction decoder over libc's .text: $(calc '%.0f' "50 * $libc_insns / ${time[libc50]} / 1e6") M insns/s," \
+        "$(calc '%.0f' "50 * ${time[capstone1]} / ${time[libc50]}") times as fast as capstone without details."
     echo
     echo "Cost and memory while the trace is repeated (ptxed --no-inst):"
     echo

@@ -76,8 +76,8 @@ struct ptl_insn {
 
 #define PTL_INSN_MAX_SIZE 15
 
-/* Decode one instruction from `bytes`, reading at most `len` (more than 15 are
- * never read). Returns its size, or
+/* Decode one instruction from `bytes`, reading at most `len`; 15 are always enough, and the
+ * result never depends on more. Returns its size, or
  *   PTL_EOS       the bytes end inside the instruction
  *   PTL_BAD_INSN  not an instruction that can be stepped over, or longer than 15
  *   PTL_INVALID   the mode is not 16, 32 or 64 */

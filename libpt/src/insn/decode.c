@@ -7,9 +7,10 @@
  *
  * (SDM vol. 2, "Instruction Format".) Two ways lead to finish(): the fast one for 64-bit
  * code without prefixes other than REX in the one- and two-byte maps, straight from the
- * caller's bytes; and the general one, over a copy padded with zeros, so that nothing there
- * checks for the end. Zeros never make an instruction shorter or undefined: if the result
- * reaches beyond the caller's bytes, the bytes ended inside the instruction.
+ * caller's bytes; and the general one, which has PAD_SIZE bytes so that nothing there checks
+ * for the end: near the end of the caller's bytes they are copied and padded with zeros.
+ * Zeros never make an instruction shorter or undefined: if the result reaches beyond the
+ * caller's bytes, the bytes ended inside the instruction.
  */
 #include "base/bytes.h"
 #include "insn/opcode.h"
@@ -157,7 +158,7 @@ static unsigned take_prefixes(const uint8_t *p, struct prefixes *x)
 {
     unsigned n = 0;
     uint8_t rex = 0;
-    for (;; n++) {
+    for (; n < PTL_INSN_MAX_SIZE; n++) {
         switch (p[n]) {
         case 0x66:
             x->has66 = true;
@@ -188,6 +189,7 @@ static unsigned take_prefixes(const uint8_t *p, struct prefixes *x)
         }
         rex = 0;
     }
+    return n;
 }
 
 /* The pp field stands for a prefix 66, F3 or F2. */
@@ -300,11 +302,15 @@ static int decode_any(struct ptl_insn *insn, const uint8_t *p, enum ptl_exec_mod
 static int decode_slow(struct ptl_insn *insn, const uint8_t *bytes, size_t len,
                        enum ptl_exec_mode mode)
 {
-    uint8_t padded[PAD_SIZE] = {0};
+    uint8_t padded[PAD_SIZE];
     size_t have = len < PTL_INSN_MAX_SIZE ? len : PTL_INSN_MAX_SIZE;
     int size;
-    memcpy(padded, bytes, have);
-    size = decode_any(insn, padded, mode);
+    if (len < PAD_SIZE) {
+        memset(padded, 0, sizeof(padded));
+        memcpy(padded, bytes, have);
+        bytes = padded;
+    }
+    size = decode_any(insn, bytes, mode);
     if ((size_t)(size < 0 ? -size : size) > have)
         return have < PTL_INSN_MAX_SIZE ? PTL_EOS : PTL_BAD_INSN;
     return size < 0 ? PTL_BAD_INSN : size;
