@@ -6,6 +6,7 @@
  * as a whole, with file and offset, goes to stderr.
  */
 #include "ptxed.h"
+#include "raw_sideband.h"
 
 #include <errno.h>
 #include <pt/packet.h>
@@ -82,24 +83,37 @@ static void choose_errata(struct ptxed *x, struct printer *printer)
     x->flow.clock = x->timing.clock;
 }
 
-/* Decode the trace given with --pt. Returns the exit status. */
-static int decode_trace(struct ptxed *x, struct printer *printer)
+/* Print all of the trace given with --pt. Returns 0 or a negative status. */
+static int print_trace(struct ptxed *x, struct printer *printer, uint64_t *end)
 {
     struct ptl_flow *flow;
-    uint64_t end;
     int status;
 
-    choose_errata(x, printer);
     x->flow.begin = x->trace.bytes;
     x->flow.len = x->trace.len;
     x->flow.space = x->space;
     status = ptl_flow_new(&flow, &x->flow);
     if (status)
-        return failed(x, status);
+        return status;
     ptl_flow_on_free(flow, lines_free);
     status = print_flow(printer, flow);
-    end = ptl_flow_offset(flow);
+    *end = ptl_flow_offset(flow);
     ptl_flow_free(flow);
+    return status;
+}
+
+/* Decode the trace given with --pt. Returns the exit status. */
+static int decode_trace(struct ptxed *x, struct printer *printer)
+{
+    struct raw_sideband sideband;
+    uint64_t end = 0;
+    int status;
+
+    choose_errata(x, printer);
+    status = raw_sideband_open(&sideband, x, printer);
+    if (status == 0)
+        status = print_trace(x, printer, &end);
+    raw_sideband_close(&sideband);
     if (status == PTL_IO)
         return EXIT_PARTLY; /* reported when the output is closed */
     if (status)
@@ -163,6 +177,7 @@ int main(int argc, char **argv)
     struct ptxed x = {
         .prog = argv[0],
         .timing = {.prog = argv[0]},
+        .sideband = {.prog = argv[0]},
         .flow = {.size = sizeof(x.flow)},
     };
     int status = ptl_space_new(&x.space);
@@ -173,6 +188,7 @@ int main(int argc, char **argv)
     }
     status = ptxed_options(&x, argc, argv);
     status = status ? status - 1 : run(&x);
+    opts_sideband_close(&x.sideband);
     infile_close(&x.trace);
     ptl_space_free(x.space);
     return status;

@@ -7,6 +7,7 @@
 
 #include "infile.h"
 #include "opts.h"
+#include "opts_sideband.h"
 #include "opts_timing.h"
 #include "print.h"
 
@@ -20,6 +21,7 @@ struct ptxed {
     struct infile trace; /* --pt */
     struct ptl_space *space;
     struct opts_timing timing;
+    struct opts_sideband sideband;
     struct ptl_flow_config flow; /* trace, space, clock are filled in at the end */
     unsigned print;              /* PRINT_* */
     unsigned events;             /* TEXT_EVENT_* */

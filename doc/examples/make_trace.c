@@ -111,35 +111,65 @@ static void make_trace(struct trace *trace)
     put(trace, &pgd);
 }
 
-/* --- the executable --------------------------------------------------------------- */
+/* --- the executable ----------------------------------------------------------- */
+
+static const char strings[] = "\0start\0square\0finish\0.text\0.symtab\0.strtab";
+
+static const Elf64_Sym symbols[] = {
+    {.st_name = 0},
+    {7, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), STV_DEFAULT, 1, BASE + 0x20, 6},
+    {14, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), STV_DEFAULT, 1, FINISH, 9},
+    {1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), STV_DEFAULT, 1, BASE, 0x19},
+};
+
+/* Code, symbols, strings and section headers follow each other in the file. */
+#define SYMBOLS_OFF (FILE_OFF + (sizeof(code) + 7) / 8 * 8)
+#define STRINGS_OFF (SYMBOLS_OFF + sizeof(symbols))
+#define HEADERS_OFF (STRINGS_OFF + (sizeof(strings) + 7) / 8 * 8)
+
+static const Elf64_Ehdr file_header = {
+    .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+    .e_type = ET_EXEC,
+    .e_machine = EM_X86_64,
+    .e_version = EV_CURRENT,
+    .e_entry = BASE,
+    .e_phoff = sizeof(Elf64_Ehdr),
+    .e_shoff = HEADERS_OFF,
+    .e_ehsize = sizeof(Elf64_Ehdr),
+    .e_phentsize = sizeof(Elf64_Phdr),
+    .e_phnum = 1,
+    .e_shentsize = sizeof(Elf64_Shdr),
+    .e_shnum = 4,
+    .e_shstrndx = 3,
+};
+
+static const Elf64_Phdr segment = {
+    .p_type = PT_LOAD,
+    .p_flags = PF_R | PF_X,
+    .p_offset = FILE_OFF,
+    .p_vaddr = BASE,
+    .p_paddr = BASE,
+    .p_filesz = sizeof(code),
+    .p_memsz = sizeof(code),
+    .p_align = 0x1000,
+};
+
+static const Elf64_Shdr sections[] = {
+    {.sh_type = SHT_NULL},
+    {21, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, BASE, FILE_OFF, sizeof(code), 0, 0, 16, 0},
+    {27, SHT_SYMTAB, 0, 0, SYMBOLS_OFF, sizeof(symbols), 3, 3, 8, sizeof(Elf64_Sym)},
+    {35, SHT_STRTAB, 0, 0, STRINGS_OFF, sizeof(strings), 0, 0, 1, 0},
+};
 
 static size_t make_elf(unsigned char *file)
 {
-    Elf64_Ehdr eh = {.e_type = ET_EXEC,
-                     .e_machine = EM_X86_64,
-                     .e_version = EV_CURRENT,
-                     .e_entry = BASE,
-                     .e_phoff = sizeof(eh),
-                     .e_ehsize = sizeof(eh),
-                     .e_phentsize = sizeof(Elf64_Phdr),
-                     .e_phnum = 1};
-    Elf64_Phdr ph = {.p_type = PT_LOAD,
-                     .p_flags = PF_R | PF_X,
-                     .p_offset = FILE_OFF,
-                     .p_vaddr = BASE,
-                     .p_paddr = BASE,
-                     .p_filesz = sizeof(code),
-                     .p_memsz = sizeof(code),
-                     .p_align = 0x1000};
-
-    memcpy(eh.e_ident, ELFMAG, SELFMAG);
-    eh.e_ident[EI_CLASS] = ELFCLASS64;
-    eh.e_ident[EI_DATA] = ELFDATA2LSB;
-    eh.e_ident[EI_VERSION] = EV_CURRENT;
-    memcpy(file, &eh, sizeof(eh));
-    memcpy(file + sizeof(eh), &ph, sizeof(ph));
+    memcpy(file, &file_header, sizeof(file_header));
+    memcpy(file + sizeof(file_header), &segment, sizeof(segment));
     memcpy(file + FILE_OFF, code, sizeof(code));
-    return FILE_OFF + sizeof(code);
+    memcpy(file + SYMBOLS_OFF, symbols, sizeof(symbols));
+    memcpy(file + STRINGS_OFF, strings, sizeof(strings));
+    memcpy(file + HEADERS_OFF, sections, sizeof(sections));
+    return HEADERS_OFF + sizeof(sections);
 }
 
 static int write_file(const char *dir, const char *name, const void *bytes, size_t len, mode_t mode)
@@ -168,7 +198,7 @@ static int write_file(const char *dir, const char *name, const void *bytes, size
 
 int main(int argc, char **argv)
 {
-    static unsigned char elf[FILE_OFF + sizeof(code)];
+    static unsigned char elf[HEADERS_OFF + sizeof(sections)];
     struct trace trace = {.len = 0};
 
     if (argc != 2) {

@@ -19,7 +19,7 @@ example_make_trace "$tmp" || fail "make_trace: exit status $?"
 same "make_trace: trace" "$tmp/want.pt" "$tmp/sum.pt"
 "$tmp/sum.elf"
 [ $? -eq 14 ] || fail "make_trace: the program does not compute 14"
-check "make_trace: code in the executable" cmp -s "$tmp/sum.bin" <(tail -c +4097 "$tmp/sum.elf")
+check "make_trace: code in the executable" cmp -s "$tmp/sum.bin" <(tail -c +4097 "$tmp/sum.elf" | head -c "$(stat -c %s "$tmp/sum.bin")")
 example_make_trace "$tmp/none" 2>/dev/null && fail "make_trace: missing directory: exit status 0"
 
 cat >"$tmp/want" <<'END'
@@ -45,4 +45,41 @@ example_count_packets "$tmp/bad.pt" >"$tmp/got" 2>"$tmp/err" && fail "count_pack
 same "count_packets after an error" "$tmp/want2" "$tmp/got"
 check "count_packets says where" grep -q '^offset 34: unknown opcode$' "$tmp/err"
 example_count_packets "$tmp/none" 2>/dev/null && fail "count_packets: missing file: exit status 0"
+
+# 2 + 3 * (1 + 3 + 3) + 2 + 3 instructions.
+again='0000000000401020 <square> 3
+000000000040100c <start+0xc> 3'
+cat >"$tmp/want" <<END
+0000000000401000 <start> 3
+$again
+0000000000401007 <start+0x7> 1
+$again
+0000000000401007 <start+0x7> 1
+$again
+0000000000401012 <start+0x12> 2
+0000000000401030 <finish> 3
+11 blocks, 28 instructions, 0 errors
+END
+example_print_blocks "$tmp/sum.pt" "$tmp/sum.elf" >"$tmp/got" || fail "print_blocks: exit status $?"
+same "print_blocks" "$tmp/want" "$tmp/got"
+example_print_blocks "$tmp/sum.pt" "$tmp/sum.elf" 1000000 >"$tmp/got" && fail "print_blocks: wrong base: exit status 0"
+check "print_blocks at a wrong base" grep -q 'no memory mapped at this address$' "$tmp/got"
+example_print_blocks "$tmp/sum.pt" "$tmp/sum.bin" 2>"$tmp/err" && fail "print_blocks: not ELF: exit status 0"
+check "print_blocks: not ELF" grep -q 'sum.bin: bad image$' "$tmp/err"
+
+{
+    echo 'tracing on at 401000'
+    sed '$d; s/^0*\([0-9a-f]*\) <.*> \([0-9]*\)$/\1: \2 instructions/' "$tmp/want"
+    echo 'tracing off'
+    echo '28 instructions'
+} >"$tmp/want2"
+example_walk_memory "$tmp/sum.pt" "$tmp/sum.bin" 401000 >"$tmp/got" || fail "walk_memory: exit status $?"
+check "walk_memory: bytes" test "$(awk '/bytes/ { n += $4 } END { print n }' "$tmp/got")" -eq $((12 + 3 * (6 + 6) + 2 * 5 + 7 + 9))
+sed -i 's/, [0-9]* bytes$//' "$tmp/got"
+same "walk_memory" "$tmp/want2" "$tmp/got"
+example_walk_memory "$tmp/sum.pt" "$tmp/sum.bin" 500000 >/dev/null && fail "walk_memory: wrong address: exit status 0"
+
+printf 'thread %d: 28 instructions, 0 errors\n' 0 1 >"$tmp/want"
+example_two_threads "$tmp/sum.pt" "$tmp/sum.elf" >"$tmp/got" || fail "two_threads: exit status $?"
+same "two_threads" "$tmp/want" "$tmp/got"
 done_testing

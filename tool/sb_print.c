@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sb_print.c - see sb_print.h. */
+#include "sb_print.h"
+
+#include "text_record.h"
+
+static void print_record(const struct sb_print *print, struct out *out,
+                         const struct ptl_sb_record *record)
+{
+    if (print->flags & SB_PRINT_FILENAME) {
+        out_str(out, record->source);
+        out_str(out, print->flags & SB_PRINT_OFFSET ? ":" : "  ");
+    }
+    if (print->flags & SB_PRINT_OFFSET) {
+        out_hex_pad(out, record->offset, 16);
+        out_str(out, "  ");
+    }
+    if ((print->flags & SB_PRINT_TIME) && record->have_time) {
+        out_hex_pad(out, record->time_tsc, 16);
+        out_str(out, "  ");
+    }
+    if (print->flags & SB_PRINT_VERBOSE)
+        text_record_verbose(out, &record->record);
+    else
+        text_record(out, &record->record);
+}
+
+static void print_note(const struct sb_print *print, struct out *out,
+                       const struct ptl_sb_record *record)
+{
+    int error = record->note == PTL_SB_NOTE_ERROR || (print->flags & SB_PRINT_ERRORS);
+
+    if (record->note == PTL_SB_NOTE_NONE || (!error && !(print->flags & SB_PRINT_WARN)))
+        return;
+    out_printf(out, "[%s:%016llx sideband %s: %s]\n", record->source,
+               (unsigned long long)record->offset, error ? "error" : "warning",
+               ptl_sb_note_text(record));
+}
+
+void sb_print_until(struct sb_print *print, struct out *out, uint64_t tsc)
+{
+    struct ptl_sb_record record;
+
+    if (print->begun && tsc <= print->until)
+        return;
+    print->begun = 1;
+    print->until = tsc;
+    while (ptl_sideband_get(print->sb, print->next, &record) && record.tsc <= tsc) {
+        /* A record that could not be read has nothing to show. */
+        if ((print->flags & (SB_PRINT_COMPACT | SB_PRINT_VERBOSE)) &&
+            !(record.note == PTL_SB_NOTE_ERROR && record.status == PTL_NOSYNC))
+            print_record(print, out, &record);
+        print_note(print, out, &record);
+        print->next++;
+    }
+}
+
+void sb_print_rest(struct sb_print *print, struct out *out)
+{
+    sb_print_until(print, out, UINT64_MAX);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * text_record.c - see text_record.h. One row for each kind of record: its fields in the order
+ * of the long form, and the short form as a template in which letters stand for fields.
+ * All numbers are hexadecimal.
+ */
+#include "text_record.h"
+
+#define FIELDS 12
+
+struct field {
+    const char *label;
+    uint16_t offset; /* in struct ptl_record */
+    uint16_t size;   /* 4, 8; 0: a string */
+};
+
+struct row {
+    uint32_t type;
+    uint16_t mask, misc; /* record->misc & mask == misc */
+    const char *name;
+    const char *compact; /* "a": fields[0] ... */
+    struct field fields[FIELDS];
+};
+
+#define U(label, member)                                                                           \
+    {                                                                                              \
+        label, offsetof(struct ptl_record, u.member), sizeof(((struct ptl_record *)0)->u.member)   \
+    }
+#define S(label, member)                                                                           \
+    {                                                                                              \
+        label, offsetof(struct ptl_record, u.member), 0                                            \
+    }
+#define TASK                                                                                       \
+    {                                                                                              \
+        U("pid", task.pid), U("ppid", task.ppid), U("tid", task.tid), U("ptid", task.ptid),        \
+            U("time", task.time)                                                                   \
+    }
+#define THROTTLE                                                                                   \
+    {                                                                                              \
+        U("time", throttle.time), U("id", throttle.id), U("stream_id", throttle.stream_id)         \
+    }
+#define COMM                                                                                       \
+    {                                                                                              \
+        U("pid", comm.pid), U("tid", comm.tid), S("comm", comm.comm)                               \
+    }
+#define AUX                                                                                        \
+    {                                                                                              \
+        U("aux offset", aux.offset), U("aux size", aux.size), U("flags", aux.flags)                \
+    }
+#define RECORD(type) PTL_REC_##type, 0, 0, "PERF_RECORD_" #type
+#define FLAGGED(type, mask, misc, suffix)                                                          \
+    PTL_REC_##type, mask, misc, "PERF_RECORD_" #type "." suffix
+
+static const struct row rows[] = {
+    {RECORD(MMAP),
+     "  a/b, c, d, e, f",
+     {U("pid", mmap.pid), U("tid", mmap.tid), U("addr", mmap.addr), U("len", mmap.len),
+      U("pgoff", mmap.pgoff), S("filename", mmap.filename)}},
+    {RECORD(LOST), "  a, b", {U("id", lost.id), U("lost", lost.lost)}},
+    {FLAGGED(COMM, PTL_MISC_COMM_EXEC, PTL_MISC_COMM_EXEC, "EXEC"), "  a/b, c", COMM},
+    {RECORD(COMM), "  a/b, c", COMM},
+    {RECORD(EXIT), "  a/c, b/d, e", TASK},
+    {RECORD(THROTTLE), "  a, b, c", THROTTLE},
+    {RECORD(UNTHROTTLE), "  a, b, c", THROTTLE},
+    {RECORD(FORK), "  a/c, b/d, e", TASK},
+    {RECORD(MMAP2),
+     "  a/b, c, d, e, f, g, h, i, j, k, l",
+     {U("pid", mmap.pid), U("tid", mmap.tid), U("addr", mmap.addr), U("len", mmap.len),
+      U("pgoff", mmap.pgoff), U("maj", mmap.maj), U("min", mmap.min), U("ino", mmap.ino),
+      U("ino_generation", mmap.ino_generation), U("prot", mmap.prot), U("flags", mmap.flags),
+      S("filename", mmap.filename)}},
+    {RECORD(AUX), "  a, b, c", AUX},
+    {RECORD(ITRACE_START), "  a/b", {U("pid", itrace_start.pid), U("tid", itrace_start.tid)}},
+    {RECORD(LOST_SAMPLES), "  a", {U("lost", lost_samples.lost)}},
+    {FLAGGED(SWITCH, PTL_MISC_SWITCH_OUT, 0, "IN"), "", {{0}}},
+    {FLAGGED(SWITCH, PTL_MISC_SWITCH_OUT, PTL_MISC_SWITCH_OUT, "OUT"), "", {{0}}},
+    {FLAGGED(SWITCH_CPU_WIDE, PTL_MISC_SWITCH_OUT, 0, "IN"),
+     "  a/b",
+     {U("prev pid", switch_cpu_wide.pid), U("prev tid", switch_cpu_wide.tid)}},
+    {FLAGGED(SWITCH_CPU_WIDE, PTL_MISC_SWITCH_OUT, PTL_MISC_SWITCH_OUT, "OUT"),
+     "  a/b",
+     {U("next pid", switch_cpu_wide.pid), U("next tid", switch_cpu_wide.tid)}},
+};
+
+static const struct row *find_row(const struct ptl_record *record)
+{
+    for (size_t i = 0; record->known && i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].type == record->type && (record->misc & rows[i].mask) == rows[i].misc)
+            return &rows[i];
+    return NULL;
+}
+
+/* --- values ---------------------------------------------------------------------------- */
+
+static void put_name(struct out *out, const char *name)
+{
+    for (; *name; name++) {
+        if ((unsigned char)*name < ' ' || *name == 0x7f)
+            out_printf(out, "\\x%02x", (unsigned)(unsigned char)*name);
+        else
+            out_char(out, *name);
+    }
+}
+
+static void put_field(struct out *out, const struct ptl_record *record, const struct field *field)
+{
+    const char *at = (const char *)record + field->offset;
+    uint64_t value = 0;
+
+    if (field->size) {
+        memcpy(&value, at, field->size);
+        out_hex(out, value);
+    } else {
+        const char *name;
+
+        memcpy(&name, at, sizeof(name));
+        put_name(out, name ? name : "");
+    }
+}
+
+/* --- one line ---------------------------------------------------------------------------- */
+
+static void put_hex(struct out *out, const struct ptl_sample_id *id, uint32_t which,
+                    const char *prefix, uint64_t value)
+{
+    if (!(id->have & which))
+        return;
+    out_str(out, prefix);
+    out_hex(out, value);
+}
+
+static void put_samples(struct out *out, const struct ptl_sample_id *id)
+{
+    out_str(out, "  {");
+    put_hex(out, id, PTL_SAMPLE_TID, " ", id->pid);
+    put_hex(out, id, PTL_SAMPLE_TID, "/", id->tid);
+    put_hex(out, id, PTL_SAMPLE_TIME, " ", id->time);
+    put_hex(out, id, PTL_SAMPLE_ID, " ", id->id);
+    put_hex(out, id, PTL_SAMPLE_CPU, " cpu-", id->cpu);
+    put_hex(out, id, PTL_SAMPLE_STREAM_ID, " ", id->stream_id);
+    put_hex(out, id, PTL_SAMPLE_IDENTIFIER, " ", id->identifier);
+    out_str(out, " }\n");
+}
+
+void text_record(struct out *out, const struct ptl_record *record)
+{
+    const struct row *row = find_row(record);
+
+    if (!row) {
+        out_printf(out, "UNKNOWN (%x, %x)  { }\n", record->type, record->misc);
+        return;
+    }
+    out_str(out, row->name);
+    for (const char *c = row->compact; *c; c++) {
+        if (*c >= 'a')
+            put_field(out, record, &row->fields[*c - 'a']);
+        else
+            out_char(out, *c);
+    }
+    put_samples(out, &record->id);
+}
+
+/* --- one line a field ----------------------------------------------------------------------- */
+
+static void put_label(struct out *out, const struct ptl_sample_id *id, uint32_t which,
+                      const char *label, uint64_t value)
+{
+    if (id->have & which)
+        out_printf(out, "  %s: %llx\n", label, (unsigned long long)value);
+}
+
+void text_record_verbose(struct out *out, const struct ptl_record *record)
+{
+    const struct row *row = find_row(record);
+    const struct ptl_sample_id *id = &record->id;
+
+    if (!row) {
+        out_printf(out, "UNKNOWN\n  type: %x\n  misc: %x\n", record->type, record->misc);
+        return;
+    }
+    out_str(out, row->name);
+    out_char(out, '\n');
+    for (size_t i = 0; i < FIELDS && row->fields[i].label; i++) {
+        out_printf(out, "  %s: ", row->fields[i].label);
+        put_field(out, record, &row->fields[i]);
+        out_char(out, '\n');
+    }
+    put_label(out, id, PTL_SAMPLE_TID, "pid", id->pid);
+    put_label(out, id, PTL_SAMPLE_TID, "tid", id->tid);
+    put_label(out, id, PTL_SAMPLE_TIME, "time", id->time);
+    put_label(out, id, PTL_SAMPLE_ID, "id", id->id);
+    put_label(out, id, PTL_SAMPLE_CPU, "cpu", id->cpu);
+    put_label(out, id, PTL_SAMPLE_STREAM_ID, "stream id", id->stream_id);
+    put_label(out, id, PTL_SAMPLE_IDENTIFIER, "identifier", id->identifier);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * text_record.h - perf_event records as text: one line each, or one line a field.
+ *
+ *     PERF_RECORD_COMM.EXEC  36af7/36af7, hello  { 36af7/36af7 4ec21f916eb96 cpu-9 371 }
+ */
+#ifndef TOOL_TEXT_RECORD_H
+#define TOOL_TEXT_RECORD_H
+
+#include "out.h"
+
+#include <pt/record.h>
+
+/* Both end with a newline. Control characters in names come out as \xNN. */
+void text_record(struct out *out, const struct ptl_record *record);
+void text_record_verbose(struct out *out, const struct ptl_record *record);
+
+#endif
