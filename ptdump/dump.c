@@ -173,9 +173,11 @@ static void follow_time(struct dump *dump, const struct ptl_packet *packet)
         error_line(dump, "error updating time: no calibration", 0);
     else if (status)
         error_line(dump, "error updating time", status);
-    if (dump->hooks.upto && is_timing(packet) &&
-        (!ptl_clock_query(&dump->clock, &tsc, NULL, NULL) || dump->options->no_wall_clock))
-        dump->hooks.upto(dump->hooks.context, tsc);
+    if (!dump->hooks.upto || !is_timing(packet))
+        return;
+    if (ptl_clock_query(&dump->clock, &tsc, NULL, NULL) && !dump->options->no_wall_clock)
+        tsc = 0; /* before the first TSC: what has no time */
+    dump->hooks.upto(dump->hooks.context, tsc);
 }
 
 /* --- one packet, anything ----------------------------------------------------------- */

@@ -12,9 +12,23 @@
 /* Everything was decoded; something was not; wrong usage or nothing to decode. */
 enum { EXIT_ALL = 0, EXIT_PART = 1, EXIT_NONE = 2 };
 
+/* What happens between packets. */
+struct between {
+    const struct infile *file;
+    struct sb_print sideband;
+    struct out *out;
+};
+
 static void forget(void *context, const uint8_t *pos)
 {
-    infile_forget(context, pos);
+    infile_forget(((struct between *)context)->file, pos);
+}
+
+static void show_sideband(void *context, uint64_t tsc)
+{
+    struct between *between = context;
+
+    sb_print_until(&between->sideband, between->out, tsc);
 }
 
 /* What the lines on stdout do not tell. */
@@ -33,13 +47,28 @@ static int report(const struct options *options, const char *file, const struct 
 
 static int run(struct options *options, struct infile *file, struct out *out)
 {
-    const struct dump_hooks hooks = {.context = file, .passed = forget};
+    struct between between = {.file = file, .out = out};
+    struct dump_hooks hooks = {.context = &between, .passed = forget};
+    struct ptl_sideband *sideband;
     struct dump dump;
+    int status = opts_sideband_build(&options->sideband, NULL, 0, &sideband);
 
+    if (status) {
+        opts_error(options->prog, "%s", ptl_strstatus(status));
+        return EXIT_NONE;
+    }
+    if (sideband) {
+        between.sideband.sb = sideband;
+        between.sideband.flags = options->sideband.print | SB_PRINT_ERRORS;
+        hooks.upto = show_sideband;
+    }
     if (opts_timing_errata(&options->timing, &options->timing.clock.errata))
         out_str(out, "[0: failed to determine errata: unknown cpu]\n");
     dump_init(&dump, &options->dump, &options->timing.clock, out, &hooks);
     dump_range(&dump, file->bytes, file->len, 0);
+    if (sideband)
+        sb_print_rest(&between.sideband, out);
+    ptl_sideband_free(sideband);
     out_flush(out);
     return report(options, file->name, &dump.result);
 }
@@ -67,5 +96,6 @@ int main(int argc, char **argv)
         status = EXIT_NONE;
     }
     infile_close(&file);
+    opts_sideband_close(&options.sideband);
     return status;
 }

@@ -128,6 +128,10 @@ static const struct opt table[] = {
      .flags = OPT_SUB,
      .sub = opts_timing_table,
      .value = offsetof(struct options, timing)},
+    {.name = "sideband",
+     .flags = OPT_SUB,
+     .sub = opts_sideband_table,
+     .value = offsetof(struct options, sideband)},
     {.name = NULL},
 };
 
@@ -137,7 +141,8 @@ int options_parse(struct options *options, int argc, char **argv)
     int rest, status;
 
     memset(options, 0, sizeof(*options));
-    options->prog = options->timing.prog = argc > 0 ? argv[0] : "ptdump";
+    options->prog = argc > 0 ? argv[0] : "ptdump";
+    options->timing.prog = options->sideband.prog = options->prog;
     describe(&opts, options);
     status = opts_parse(&opts, argc, argv, &rest);
     if (status)

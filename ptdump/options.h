@@ -4,12 +4,14 @@
 #define PTDUMP_OPTIONS_H
 
 #include "dump.h"
+#include "opts_sideband.h"
 #include "opts_timing.h"
 
 struct options {
     const char *prog;
     const char *file; /* "F[:from[-to]]", "-" for standard input */
     struct opts_timing timing;
+    struct opts_sideband sideband;
     struct dump_options dump;
 };
 

@@ -28,13 +28,13 @@ static void print_record(const struct sb_print *print, struct out *out,
 static void print_note(const struct sb_print *print, struct out *out,
                        const struct ptl_sb_record *record)
 {
-    int error = record->note == PTL_SB_NOTE_ERROR || (print->flags & SB_PRINT_ERRORS);
+    int error = record->note == PTL_SB_NOTE_ERROR;
 
     if (record->note == PTL_SB_NOTE_NONE || (!error && !(print->flags & SB_PRINT_WARN)))
         return;
-    out_printf(out, "[%s:%016llx sideband %s: %s]\n", record->source,
-               (unsigned long long)record->offset, error ? "error" : "warning",
-               ptl_sb_note_text(record));
+    out_printf(
+        out, "[%s:%016llx sideband %s: %s]\n", record->source, (unsigned long long)record->offset,
+        error || (print->flags & SB_PRINT_ERRORS) ? "error" : "warning", ptl_sb_note_text(record));
 }
 
 void sb_print_until(struct sb_print *print, struct out *out, uint64_t tsc)

@@ -16,7 +16,7 @@
 #define SB_PRINT_OFFSET   0x08u
 #define SB_PRINT_TIME     0x10u
 #define SB_PRINT_WARN     0x20u /* warnings, too */
-#define SB_PRINT_ERRORS   0x40u /* call warnings errors, and print all */
+#define SB_PRINT_ERRORS   0x40u /* call warnings errors */
 
 struct sb_print {
     const struct ptl_sideband *sb;

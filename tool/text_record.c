@@ -69,6 +69,7 @@ static const struct row rows[] = {
       U("pgoff", mmap.pgoff), U("maj", mmap.maj), U("min", mmap.min), U("ino", mmap.ino),
       U("ino_generation", mmap.ino_generation), U("prot", mmap.prot), U("flags", mmap.flags),
       S("filename", mmap.filename)}},
+    {FLAGGED(AUX, 0, 0, "TRUNCATED"), "  a, b, c", AUX},
     {RECORD(AUX), "  a, b, c", AUX},
     {RECORD(ITRACE_START), "  a/b", {U("pid", itrace_start.pid), U("tid", itrace_start.tid)}},
     {RECORD(LOST_SAMPLES), "  a", {U("lost", lost_samples.lost)}},
@@ -82,12 +83,21 @@ static const struct row rows[] = {
      {U("next pid", switch_cpu_wide.pid), U("next tid", switch_cpu_wide.tid)}},
 };
 
+/* TRUNCATED is a flag in the body, not in the header. */
+static int is_whole_aux(const struct ptl_record *record)
+{
+    return record->type == PTL_REC_AUX && !(record->u.aux.flags & PTL_AUX_TRUNCATED);
+}
+
 static const struct row *find_row(const struct ptl_record *record)
 {
-    for (size_t i = 0; record->known && i < sizeof(rows) / sizeof(*rows); i++)
-        if (rows[i].type == record->type && (record->misc & rows[i].mask) == rows[i].misc)
-            return &rows[i];
-    return NULL;
+    size_t i = 0, n = sizeof(rows) / sizeof(*rows);
+
+    if (!record->known)
+        return NULL;
+    while (i < n && (rows[i].type != record->type || (record->misc & rows[i].mask) != rows[i].misc))
+        i++;
+    return i == n ? NULL : &rows[i + (size_t)is_whole_aux(record)];
 }
 
 /* --- values ---------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ static int apply_sample(struct at *at)
     const struct ptl_span raw = at->rec.u.sample.raw;
     uint32_t tid, pid;
 
-    if (!(at->item->flags & PTL_SB_SCHED_SWITCH) || raw.len < NEXT_PID + 4)
+    if (raw.len < NEXT_PID + 4)
         return 0;
     tid = ptl__load32(raw.bytes + NEXT_PID);
     pid = ptl_sideband_pid(at->sb, tid);
@@ -405,6 +405,8 @@ static int apply_item(struct at *at, struct item *item)
         return 0;
     if (ptl__load32(item->bytes) >= sizeof(apply) / sizeof(*apply) ||
         !apply[ptl__load32(item->bytes)])
+        return 0;
+    if (ptl__load32(item->bytes) == PTL_REC_SAMPLE && !(item->flags & PTL_SB_SCHED_SWITCH))
         return 0;
     if (ptl__sb_decode(item, &at->rec) < 0) {
         note(at, PTL_SB_NOTE_ERROR, PTL_NOSYNC);

@@ -267,13 +267,16 @@ int ptl_sideband_add_record(struct ptl_sideband *sb, uint32_t source, const uint
     return add_item(sb, &item);
 }
 
-/* The layout of a record in a raw file: by its last 8 bytes. */
+/* The layout of a record in a raw file: by its last 8 bytes. Samples have no trailer; in raw
+ * files they are not read. */
 static const struct ptl_layout *layout_of(const struct source *source, const uint8_t *bytes,
                                           size_t size)
 {
     struct ptl_sb_layout key = {0};
     const struct ptl_sb_layout *found = NULL;
 
+    if (ptl__load32(bytes) == PTL_REC_SAMPLE)
+        return NULL;
     if (source->layout_count && size >= 16) {
         key.id = ptl__load64(bytes + size - 8);
         found =
@@ -319,7 +322,7 @@ int ptl_sideband_add(struct ptl_sideband *sb, uint32_t source, const uint8_t *by
             break; /* cut, or type 0: the end */
         layout = layout_of(&sb->sources[source], bytes + at, (size_t)size);
         status = ptl_record_decode(&record, bytes + at, len - at, layout);
-        if (status < 0)
+        if (status < 0 && layout)
             return add_broken(sb, source, bytes + at, len - at, offset + at, layout, status);
         status =
             ptl_sideband_add_record(sb, source, bytes + at, (size_t)size, offset + at, layout, 0);
