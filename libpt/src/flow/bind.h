@@ -92,10 +92,12 @@ int ptl__bind_tip(struct ptl__bind *b, uint64_t *ip);
 /* Pass over packets of time, PAD, and others that make no step. Returns 1 if it did. */
 int ptl__bind_time(struct ptl__bind *b);
 
-/* Nothing open, nothing waiting: the bytes at `pos` are the next step. */
+/* Nothing that TNT or TIP must not come after is open, nothing waits: the bytes at `pos` are
+ * the next step. (MWAIT may wait for long.) */
 static inline int ptl__bind_idle(const struct ptl__bind *b)
 {
-    return !(b->open | b->count) && !b->mnt;
+    return !(b->open & ~(uint32_t)OPEN_MWAIT) && !b->count && !b->mnt &&
+           !(b->decode & (PTL_DECODE_BLOCK4 | PTL_DECODE_BLOCK8));
 }
 
 static inline uint64_t ptl__bind_offset(const struct ptl__bind *b, const uint8_t *p)

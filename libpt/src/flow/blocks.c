@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define CHUNK_ITEMS 128
+#define LINE_SIZE   64
 #define MAX_VIEWS   64
 #define MIN_BUCKETS 256
 #define READ_AHEAD  256 /* bytes to copy at a time where code is not in memory */
@@ -17,7 +18,7 @@
 struct ptl__chunk {
     struct ptl__chunk *next;
     size_t used;
-    uint64_t items[]; /* aligned for any of them */
+    unsigned char *items; /* behind, at a cache line */
 };
 
 struct ptl__code {
@@ -33,13 +34,15 @@ static void *chunk_item(struct ptl__chunk **chunks, size_t size)
     struct ptl__chunk *c = *chunks;
 
     if (!c || c->used == CHUNK_ITEMS) {
-        c = ptl__calloc(1, sizeof(*c) + CHUNK_ITEMS * size);
+        c = ptl__calloc(1, sizeof(*c) + LINE_SIZE + CHUNK_ITEMS * size);
         if (!c)
             return NULL;
+        c->items = (unsigned char *)(c + 1);
+        c->items += -(uintptr_t)c->items & (LINE_SIZE - 1);
         c->next = *chunks;
         *chunks = c;
     }
-    return (char *)c->items + size * c->used++;
+    return c->items + size * c->used++;
 }
 
 static void chunks_free(struct ptl__chunk *c)
@@ -300,10 +303,10 @@ static int new_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t i
     n->ip = ip;
     n->mode = mode;
     n->size = code->block.size;
-    n->end = ip + n->size;
     n->target = code->block.target;
     n->ninsn = code->block.ninsn;
     n->iclass = code->block.iclass;
+    n->last_size = code->block.last_size;
     at = node_bucket(n, view->nbuckets);
     n->chain = view->buckets[at];
     view->buckets[at] = n;

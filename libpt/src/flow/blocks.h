@@ -18,19 +18,21 @@
 /* The most instructions of one block: bounds what finding or splitting one costs. */
 #define BLOCK_MAX_INSNS 4096
 
-/* One block in one view. */
+/* One block in one view. Begins as an item of the whole block does, and is one cache line. */
 struct ptl__node {
+    uint8_t kind;  /* PTL_ITEM_BLOCK */
+    uint8_t flags; /* 0 */
+    uint16_t ninsn;
+    uint32_t size;
     const struct ptl_block *block;
     struct ptl__node *succ[2]; /* [1] taken, direct or last indirect target; [0] what follows
                                   in memory: not taken, or where the call returns to */
     uint64_t ip;
-    uint64_t end;    /* ip + size */
-    uint64_t target; /* direct branches */
-    uint32_t size;
-    uint16_t ninsn;
+    uint64_t target;         /* direct branches */
+    struct ptl__node *chain; /* in its bucket */
     uint8_t iclass;
     uint8_t mode;
-    struct ptl__node *chain; /* in its bucket */
+    uint8_t last_size; /* bytes of the last instruction */
 };
 
 struct ptl__view {
@@ -58,6 +60,11 @@ void ptl__cache_free(struct ptl__cache *cache);
  * other views may be invalid afterwards. */
 struct ptl__view *ptl__cache_view(struct ptl__cache *cache, const struct ptl_space *space,
                                   uint64_t version);
+
+static inline uint64_t ptl__node_end(const struct ptl__node *node)
+{
+    return node->ip + node->size;
+}
 
 /* The block at `ip`. Returns 0, PTL_NOMAP, PTL_BAD_INSN, or PTL_NOMEM. */
 int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip, uint8_t mode,

@@ -169,11 +169,23 @@ static void put_end(struct ptl_flow *f)
     item->tsc = f->ev_tsc;
 }
 
+/* Is the next step TNT or TIP for all that is known? */
+static int may_be_fast(const struct ptl_flow *f)
+{
+    return f->fast && f->enabled && f->view && !f->at.unresolved &&
+           (!f->have_step || f->step.kind == STEP_TNT) && ptl__bind_idle(&f->bind);
+}
+
 /* One unit of decoding. */
 static int decode(struct ptl_flow *f)
 {
     int status;
 
+    if (may_be_fast(f)) {
+        ptl__walk_fast(f);
+        if (ptl__flow_full(f))
+            return 0;
+    }
     if (!f->have_step) {
         status = ptl__bind_next(&f->bind, &f->step);
         if (status == PTL_EOS) {
@@ -185,8 +197,6 @@ static int decode(struct ptl_flow *f)
             return 0;
         }
         f->have_step = 1;
-        f->run = 0;
-        f->loop_hops = 0;
     }
     status = ptl__walk_step(f);
     if (status == PTL_NOMEM)

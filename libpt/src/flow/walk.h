@@ -136,7 +136,7 @@ static inline void ptl__flow_goto(struct ptl_flow *f, uint64_t ip)
 int ptl__walk_step(struct ptl_flow *f);
 
 /* Take as much trace as can be taken without any event. */
-int ptl__walk_fast(struct ptl_flow *f);
+void ptl__walk_fast(struct ptl_flow *f);
 
 /* After an error: a unit of looking for a position. Returns 0, or PTL_NOMEM. */
 int ptl__flow_lost(struct ptl_flow *f);

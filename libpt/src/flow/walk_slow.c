@@ -76,11 +76,11 @@ static void finish_block(struct ptl_flow *f, struct ptl__node *node)
     at->bound = 0;
     at->iclass = node->iclass;
     at->kind = node->block->kind;
-    at->ip = node->end - node->block->last_size;
-    at->end = ptl__mode_ip(node->mode, node->end);
+    at->ip = ptl__node_end(node) - node->last_size;
+    at->end = ptl__mode_ip(node->mode, ptl__node_end(node));
     at->target = node->target;
     at->node = node;
-    note_last(f, at->ip, node->target ? node->target : node->end);
+    note_last(f, at->ip, node->target ? node->target : at->end);
     at->unresolved = 0;
     f->joined = !ends_users_block(f, node->iclass);
     switch (node->iclass) {
@@ -280,7 +280,7 @@ static int reaches(struct ptl_flow *f, uint64_t ip, int limit)
         case PTL_INSN_OTHER:
         case PTL_INSN_MOV_CR3:
         case PTL_INSN_PTWRITE:
-            from = node->end;
+            from = ptl__node_end(node);
             break;
         default:
             return 0;
