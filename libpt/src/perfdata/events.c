@@ -44,7 +44,7 @@ static int compare(const void *a, const void *b)
 
 int ptl__events_sort(struct event_set *set)
 {
-    uint64_t *next = set->ids;
+    const uint64_t *next = set->ids;
     size_t n = 0;
 
     ptl__free(set->rows);
@@ -55,7 +55,8 @@ int ptl__events_sort(struct event_set *set)
     for (size_t i = 0; i < set->count; i++) {
         struct ptl_perf_event *event = &set->events[i];
         event->ids = next;
-        next += event->id_count;
+        if (event->id_count)
+            next += event->id_count;
         if (!(event->layout.sample_type & PTL_SAMPLE_IDENTIFIER))
             set->by_identifier = 0;
         for (size_t k = 0; k < event->id_count; k++)

@@ -11,7 +11,9 @@
 static struct ptl__cursor cursor(const struct ptl_perf *perf, unsigned feature)
 {
     const struct feature *f = &perf->features[feature];
-    struct ptl__cursor c = {f->bytes, f->bytes ? f->bytes + f->len : NULL, !f->bytes};
+    static const uint8_t nothing[1];
+    const uint8_t *bytes = f->bytes ? f->bytes : nothing;
+    struct ptl__cursor c = {bytes, bytes + f->len, !f->bytes};
     return c;
 }
 
@@ -19,7 +21,7 @@ static const char *text(struct ptl_perf *perf, struct ptl__cursor *c)
 {
     size_t len = ptl__taken(c, 4);
     const uint8_t *p = ptl__take(c, len);
-    return p ? ptl__perf_text(perf, p, len) : NULL;
+    return p && !c->bad ? ptl__perf_text(perf, p, len) : NULL;
 }
 
 struct text_row {

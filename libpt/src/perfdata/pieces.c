@@ -223,7 +223,8 @@ static int snapshots(struct tape *t, struct aux_note *notes, size_t count)
 {
     size_t next = 0;
 
-    qsort(notes, count, sizeof(*notes), compare_order);
+    if (count)
+        qsort(notes, count, sizeof(*notes), compare_order);
     for (size_t i = 0; i < t->count; i++) {
         const struct ptl_perf_buffer *b = t->bufs[i], *a = i ? t->bufs[i - 1] : NULL;
         struct ptl_perf_piece *p = new_piece(t, NULL);
@@ -304,6 +305,10 @@ static int all_queues(struct ptl_perf *perf)
     size_t b = 0, n = 0;
     int status = bufs ? 0 : PTL_NOMEM;
 
+    if (!perf->queue_count) {
+        ptl__free(bufs);
+        return status;
+    }
     for (size_t i = 0; !status && i < perf->buffer_count; i++)
         bufs[i] = &perf->buffers[i];
     if (!status && perf->buffer_count)
@@ -318,7 +323,7 @@ static int all_queues(struct ptl_perf *perf)
         while (n < perf->note_count && perf->notes[n].queue == q)
             n++;
         t.count = (size_t)(bufs + b - t.bufs);
-        status = one_queue(&t, perf->notes + first, n - first);
+        status = one_queue(&t, n ? perf->notes + first : NULL, n - first);
     }
     ptl__free(bufs);
     return status;
