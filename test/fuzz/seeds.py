@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# Seeds and dictionaries for the fuzz targets: seeds.py DIRECTORY makes
+# DIRECTORY/<what>/... and DIRECTORY/<what>.dict. Needs nothing but this repository.
+import os
+import re
+import struct
+import sys
+
+source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+out = sys.argv[1]
+
+
+def write(what, name, data):
+    os.makedirs(os.path.join(out, what), exist_ok=True)
+    with open(os.path.join(out, what, name), "wb") as f:
+        f.write(data)
+
+
+def dictionary(what, tokens):
+    with open(os.path.join(out, what + ".dict"), "w", encoding="ascii") as f:
+        for token in tokens:
+            f.write('"%s"\n' % "".join("\\x%02x" % b for b in token))
+
+
+def h(text):
+    return bytes.fromhex(text)
+
+
+# --- instructions: the rows of the unit test ---------------------------------------
+rows = re.findall(r'^\s*\{"([0-9a-f ]+)"', open(source + "/test/unit/insn_rows.h").read(), re.M)
+for i, row in enumerate(rows):
+    write("insn", "row%03d" % i, bytes([i % 3]) + h(row) + bytes(16))
+dictionary("insn", sorted({h(row)[:4] for row in rows}))
+
+# --- packets: one of each (SDM vol. 3, "Trace Packets and Data Types") ----------------
+PSB = h("0282" * 8)
+PSBEND = h("0223")
+packets = {
+    "pad": h("00"), "psb": PSB, "psbend": PSBEND, "tnt": h("a6"), "tnt64": h("02a3010203040506"),
+    "tip": h("6d000040000000"), "tip16": h("2d1000"), "tip0": h("0d"), "pge": h("71000040000000"),
+    "pgd": h("01"), "fup": h("7d000040000000"), "pip": h("0243000000001000"), "mode": h("9901"),
+    "mode32": h("9902"), "tsx": h("9921"), "tracestop": h("0283"), "cbr": h("02030a00"),
+    "tsc": h("1901020304050607"), "mtc": h("5942"), "tma": h("0273010000020000"[:14]),
+    "cyc": h("0b"), "cycx": h("0f0302"), "vmcs": h("02c80102030405"), "ovf": h("02f3"),
+    "mnt": h("02c38800010203040506070809"[:22]), "exstop": h("0262"), "mwait": h("02c2000000000000"[:20]),
+    "pwre": h("02220200"), "pwrx": h("02a20100000000"), "ptw4": h("021201020304"),
+    "ptw8": h("02320102030405060708"), "bbp": h("026301"), "bip": h("0c0102030405060708"),
+    "bep": h("0233"), "cfe": h("02138100"), "evd": h("0253000102030405060708"),
+}
+write("packet", "all", b"\0" + b"".join(packets.values()))
+for name, data in packets.items():
+    write("packet", name, b"\0" + PSB + PSBEND + data)
+dictionary("packet", packets.values())
+
+# --- flow: code and traces over it -----------------------------------------------
+# 400000: nop; jz +2; nop; nop; call 400010; jmp *rax; ...  400010: ret
+code = h("90" "7402" "9090" "e806000000" "ffe0" "ebfe" "0f05" "c3" "90" "cc" "f4" "0f0b" "0f22d8")
+code += h("f30faee0" "c7f800000000" "0f01d5" "cf" "e2fe" "ff10" "ff18" "75fd" "eb80")
+sync = PSB + h("19010203040506" "07"[:2]) + h("9901") + h("7d000040000000") + PSBEND
+traces = {
+    "branches": sync + h("a6") + h("2d0000") + h("06") + h("2d1000") + h("01"),
+    "enable": PSB + PSBEND + h("9901") + h("71000040000000") + h("06") + h("210c00"),
+    "overflow": sync + h("02f3") + h("3d0500") + h("a6"),
+    "interrupt": sync + h("3d0100") + h("2d1000") + h("06"),
+    "events": sync + h("02138100") + h("3d0000") + h("2d1000") + packets["ptw8"] + packets["pip"],
+    "power": sync + packets["exstop"] + packets["pwre"] + packets["pwrx"] + h("0d"),
+    "tsx": sync + h("9921") + h("3d0000") + h("9922") + h("3d0100") + h("2d0000"),
+    "long": sync + h("02a3aaaaaaaaaaaa") * 3,
+    "mode32": PSB + h("9902") + h("7d000040000000") + PSBEND + h("aa") + h("2d0000"),
+    "everything": sync + b"".join(packets.values()),
+    "twice": (sync + h("a6") + h("2d0000")) * 2,
+}
+for name, trace in traces.items():
+    for i, flags in enumerate((0, 0x13, 0x10)):
+        control = struct.pack("<HHI", len(code), flags, 0) + bytes((0, i, 0, 4, 3, 20, 2, 100))
+        write("flow", "%s%d" % (name, i), control + code + trace)
+dictionary("flow", list(packets.values()) + [h("2d0000"), h("3d0000"), h("210000"), h("310000")])
+
+# --- perf records ------------------------------------------------------------------
+SAMPLE_ID = 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16  # TID TIME CPU IDENTIFIER
+
+
+def record(kind, body, misc=0):
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+trailer = struct.pack("<IIQIIQ", 1, 1, 12345, 0, 0, 7)
+name16 = b"/bin/true".ljust(16, b"\0")
+records = [
+    record(1, struct.pack("<IIQQQ", 1, 1, 0x400000, 0x1000, 0) + name16 + trailer),
+    record(3, struct.pack("<II", 1, 1) + b"true\0\0\0\0" + trailer),
+    record(4, struct.pack("<IIIIQ", 1, 1, 1, 1, 5) + trailer),
+    record(7, struct.pack("<IIIIQ", 2, 1, 2, 1, 5) + trailer),
+    record(10, struct.pack("<IIQQQIIQQII", 1, 1, 0x400000, 0x1000, 0, 1, 2, 3, 0, 5, 2) + name16 + trailer),
+    record(11, struct.pack("<QQQ", 0, 64, 0) + trailer),
+    record(12, struct.pack("<II", 1, 1) + trailer),
+    record(14, trailer), record(15, struct.pack("<II", 1, 1) + trailer),
+    record(2, struct.pack("<QQ", 7, 1) + trailer), record(13, struct.pack("<Q", 1) + trailer),
+    record(68, b""), record(81, b"\0" * 40),
+]
+for sample_type in (0, SAMPLE_ID, 0x7FF, 0xFFFFFFF):
+    control = struct.pack("<QQQQQ", sample_type, 0, 0, 0, 0)
+    write("record", "all%x" % sample_type, control + b"".join(records))
+for i, r in enumerate(records):
+    write("record", "one%02d" % i, struct.pack("<QQQQQ", SAMPLE_ID, 0, 0, 0, 0) + r)
+dictionary("record", [struct.pack("<I", n) for n in range(1, 22)] + [struct.pack("<I", n) for n in range(64, 86)])
+
+# --- perf.data: header, one event, records, AUXTRACE ----------------------------------
+trace = sync + h("a6") + bytes(5)
+trace += bytes(-len(trace) % 8)
+attr = struct.pack("<IIQQQQ", 8, 136, 0x300E601, 1, SAMPLE_ID, 4) + struct.pack("<Q", 1 << 18) + bytes(88)
+attr = attr.ljust(136, b"\0")
+aux_info = record(70, struct.pack("<II", 1, 0) + struct.pack("<17Q", *([8, 0, 1000, 0, 1 << 10] + [0] * 12)))
+aux = record(71, struct.pack("<QQQIIII", len(trace), 0, 0, 0, 1, 0, 0)) + trace
+told = record(11, struct.pack("<QQQ", 0, len(trace), 0) + trailer)
+body = b"".join(records[:5]) + aux_info + told + aux + record(68, b"")
+ids = struct.pack("<Q", 7)
+offset = 104
+ids_at = offset
+attrs_at = ids_at + len(ids)
+data_at = attrs_at + len(attr) + 16
+header = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, len(attr) + 16, attrs_at, len(attr) + 16, data_at, len(body), 0, 0) + bytes(32)
+write("perfdata", "file", header + ids + attr + struct.pack("<QQ", ids_at, 8) + body)
+pipe = b"PERFILE2" + struct.pack("<Q", 16) + record(64, attr + ids) + body
+write("perfdata", "pipe", pipe)
+write("perfdata", "empty", header)
+dictionary("perfdata", [b"PERFILE2"] + [struct.pack("<I", n) for n in list(range(1, 22)) + list(range(64, 86))])
+
+# --- command lines --------------------------------------------------------------------
+for i, text in enumerate(("file", "file:0", "file:0x10-0x20", "a:b:1", "file:1-", "file:-1", "64K", "1G", "0x", "f:2-1")):
+    write("opts", "arg%d" % i, text.encode())
+dictionary("opts", [b":", b"-", b"0x", b"18446744073709551615", b"K", b"M", b"G"])
+
+# --- symbols of the kernel ------------------------------------------------------------
+write("kallsyms", "small", b"ffffffff81000000 T _text\nffffffffc0000000 t f\t[mod]\n0000000000000000 A x\n")
