@@ -146,7 +146,8 @@ PTL_API int ptl_space_load_elf_section(struct ptl_space *space, struct ptl_secti
 PTL_API int ptl_space_load_vmlinux(struct ptl_space *space, const char *path,
                                    uint64_t slide) PTL_MUST_CHECK;
 
-/* Map a copy of /proc/kcore: the segments of an ELF core file, at their addresses. Errors as
+/* Map /proc/kcore or a copy of it: the segments of an ELF core file, at their addresses. What
+ * cannot be mapped (the original) is read when it is needed. Errors as
  * ptl_space_load_elf(); other ELF files are PTL_BAD_IMAGE. */
 PTL_API int ptl_space_load_kcore(struct ptl_space *space, const char *path) PTL_MUST_CHECK;
 

@@ -14,16 +14,20 @@
 
 #define MAX_TEXT ((size_t)256 << 20) /* some 4 million symbols */
 
-/* Read to the end; the size of a file in /proc is not known before. NUL-terminated. */
-static int read_all(int fd, char **text, size_t *len)
+/* Read to the end, NUL-terminated. `size` is a guess: that of a file in /proc is 0. */
+static int read_all(int fd, uint64_t size, char **text, size_t *len)
 {
     void *buf = NULL;
-    size_t cap = 0, n = 0;
+    size_t cap = 0, n = 0, need = size < 4096 ? 4096 : (size_t)size + 2;
 
-    for (;;) {
+    if (size > MAX_TEXT - 2) {
+        errno = EFBIG;
+        return PTL_BAD_FILE;
+    }
+    for (;; need = n + 2) {
         ssize_t got;
-        if (ptl__grow(&buf, &cap, n + ((size_t)64 << 10), MAX_TEXT, 1) < 0) {
-            errno = n > MAX_TEXT / 2 ? EFBIG : ENOMEM;
+        if (ptl__grow(&buf, &cap, need, MAX_TEXT, 1) < 0) {
+            errno = need > MAX_TEXT ? EFBIG : ENOMEM;
             break;
         }
         got = read(fd, (char *)buf + n, cap - n - 1);
@@ -113,7 +117,7 @@ int ptl_symbols_add_kallsyms(struct ptl_symbols *symbols, const char *path)
     fd = ptl__open_regular(path, &size);
     if (fd < 0)
         return fd;
-    status = read_all(fd, &text, &len);
+    status = read_all(fd, size, &text, &len);
     if (status < 0) {
         int saved = errno;
         (void)close(fd);

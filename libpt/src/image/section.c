@@ -77,7 +77,7 @@ static int map_file(struct ptl_section *s, int fd)
     s->map = mmap(NULL, s->map_size, PROT_READ, MAP_PRIVATE, fd, (off_t)(s->offset - skip));
     if (s->map == MAP_FAILED) {
         s->map = NULL;
-        return errno == ENOMEM ? PTL_NOMEM : PTL_BAD_FILE;
+        return PTL_BAD_FILE; /* ENOMEM: too large for the address space */
     }
     s->bytes = (const uint8_t *)s->map + skip;
     return 0;
@@ -164,6 +164,40 @@ int ptl_section_reader(struct ptl_section **section, ptl_read_fn read, void *con
     return 0;
 }
 
+static int read_fd(void *context, uint8_t *buf, size_t len, uint64_t offset)
+{
+    const struct ptl_section *s = context;
+    ssize_t n;
+
+    if (offset > INT64_MAX)
+        return 0;
+    do
+        n = pread(s->fd, buf, len, (off_t)offset);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? PTL_IO : (int)n;
+}
+
+int ptl__section_pread(struct ptl_section **section, const char *path)
+{
+    struct ptl_section *s;
+    uint64_t size = 0;
+    int fd = ptl__open_regular(path, &size);
+
+    if (fd < 0)
+        return fd;
+    s = size ? section_new(PTL__SECTION_PREAD, path) : NULL;
+    if (!s) {
+        (void)close(fd);
+        return size ? PTL_NOMEM : PTL_INVALID;
+    }
+    s->fd = fd;
+    s->size = size;
+    s->read = read_fd;
+    s->context = s;
+    *section = s;
+    return 0;
+}
+
 struct ptl_section *ptl_section_ref(struct ptl_section *section)
 {
     if (section)
@@ -180,6 +214,8 @@ void ptl_section_unref(struct ptl_section *section)
         return;
     if (section->kind == PTL__SECTION_FILE)
         (void)munmap(section->map, section->map_size);
+    else if (section->kind == PTL__SECTION_PREAD)
+        (void)close(section->fd);
     else
         ptl__free(section->map);
     ptl__free(section);

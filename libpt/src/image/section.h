@@ -10,7 +10,8 @@ enum ptl__section_kind {
     PTL__SECTION_FILE,   /* `map` is what munmap needs */
     PTL__SECTION_MEMORY, /* borrowed bytes */
     PTL__SECTION_COPY,   /* `map` is on the heap */
-    PTL__SECTION_READER  /* `read` */
+    PTL__SECTION_READER, /* `read` */
+    PTL__SECTION_PREAD   /* a reader of our own, from `fd` */
 };
 
 /* Everything but `refs` is const once the section is made. */
@@ -25,11 +26,15 @@ struct ptl_section {
     size_t map_size;
     ptl_read_fn read;
     void *context;
+    int fd;
     char name[]; /* path or name */
 };
 
 /* Open a regular file for reading, without ever waiting for or touching anything else (a
  * FIFO, a device). Returns the descriptor and the size, or PTL_BAD_FILE with errno. */
 int ptl__open_regular(const char *path, uint64_t *size);
+
+/* A whole file that is read instead of mapped, e.g. /proc/kcore. */
+int ptl__section_pread(struct ptl_section **section, const char *path);
 
 #endif
