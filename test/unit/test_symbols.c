@@ -211,6 +211,7 @@ static void kallsyms(void **state)
                                "ffffffff81000000 T startup_64\n"
                                "ffffffff81000100 t helper.isra.0\n"
                                "not a line\n"
+                               "ffffffff81000180 t  two_blanks\n"
                                "ffffffff81000200 W weak_one\n"
                                "ffffffff81000200 T __strong_one\n"
                                "\n"

@@ -72,6 +72,8 @@ static int add_line(struct ptl__symlist *list, char *line)
         return 0;
     at += 3;
     at[strcspn(at, " \t\r")] = '\0';
+    if (!*at)
+        return 0;
     sym.name = at;
     sym.end = sym.start;
     if (type == 'w' || type == 'W')
