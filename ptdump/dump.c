@@ -169,7 +169,7 @@ static void follow_time(struct dump *dump, const struct ptl_packet *packet)
     if (packet->type == PTL_PKT_CYC && !dump->clock.tcal.have_fcr)
         error_line(dump, "calibration error", PTL_NO_TIME);
     status = ptl_clock_update(&dump->clock, packet);
-    if (status && packet->type == PTL_PKT_CYC)
+    if (status == PTL_NO_TIME)
         error_line(dump, "error updating time: no calibration", 0);
     else if (status)
         error_line(dump, "error updating time", status);

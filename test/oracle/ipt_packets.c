@@ -12,6 +12,7 @@
  *   - CFE, EVD, TRIG, BBP and BEP are newer than the library: unknown opcodes to it.
  *   - MODE.Exec: it does not know the interrupt flag.
  *   - PWRE: it takes HW from bit 3 of byte 2, we from bit 7 (the manual) or bit 3.
+ *   - SKZ84: of a corrupt TMA in the last seven bytes it says eight.
  *   - SKD007 (an OVF cuts a CYC): this version's packet decoder still shows the CYC.
  */
 #include <intel-pt.h>
@@ -202,6 +203,8 @@ static int at_offset(struct pt_packet_decoder *decoder, const uint8_t *buf, size
         if (ptl_packet_decode(&ours, whole, sizeof(whole), flags) > 0 && newer(ours.type))
             return 0;
     }
+    if (a == PTL_EOS && b > 0 && (size_t)b > len - at)
+        return theirs.type == ppt_invalid ? 0 : differs(buf, len, at, "beyond the end", a, b);
     if (a < 0 || b < 0) {
         counts->errors++;
         return a == b ? 0 : differs(buf, len, at, "status", a, b);

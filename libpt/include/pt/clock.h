@@ -35,7 +35,7 @@ struct ptl_tcal {
     uint64_t fcr;          /* current ratio */
     uint64_t tsc, cyc_tsc; /* last TSC in PSB+, cycles since */
     uint64_t cyc_mtc;      /* cycles since the last usable MTC */
-    uint8_t ctc, ctc_cyc;  /* last MTC; last MTC with cycles since (see clock.c) */
+    uint8_t ctc;           /* the MTC at which they began */
     uint8_t have_fcr, have_tsc, have_mtc;
     uint8_t check_skl168; /* a PSB has been seen since the last MTC */
 };

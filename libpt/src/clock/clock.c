@@ -98,12 +98,13 @@ static int calibrate_cbr(struct ptl_clock *clock, uint8_t ratio, int in_psb)
     return 0;
 }
 
-/* Erratum SKL168: the last CYC before a PSB may be missing, and an MTC with it. */
+/* Erratum SKL168, asked at the first MTC after a PSB: the last CYC before the PSB may be
+ * missing, and an MTC with it. */
 static int skl168_hit(const struct ptl_clock *clock, uint8_t ctc, uint64_t ticks)
 {
     const struct ptl_tcal *tcal = &clock->tcal;
 
-    if (!(clock->config.errata & PTL_ERR_SKL168) || !tcal->check_skl168)
+    if (!(clock->config.errata & PTL_ERR_SKL168))
         return 0;
     if ((uint8_t)(ctc - tcal->ctc) > 1)
         return 1;
@@ -116,28 +117,24 @@ static int calibrate_mtc(struct ptl_clock *clock, uint8_t ctc)
     const struct ptl_clock_config *config = &clock->config;
     struct ptl_tcal *tcal = &clock->tcal;
     uint64_t ticks;
-    int hit;
+    int check = tcal->check_skl168;
 
+    tcal->check_skl168 = 0;
     if (!tcal->have_mtc) {
-        tcal->ctc = tcal->ctc_cyc = ctc;
+        tcal->ctc = ctc;
         tcal->cyc_mtc = 0;
         tcal->have_mtc = 1;
-        tcal->check_skl168 = 0;
         return 0;
     }
-    if (!tcal->cyc_mtc) { /* the cycles to come spread over this period, too */
-        tcal->ctc = ctc;
+    if (!tcal->cyc_mtc) /* the cycles to come spread over this period, too */
         return 0;
-    }
     if (!have_ratio(config))
         return PTL_BAD_CONFIG;
-    ticks = ctc_to_tsc(config, (uint32_t)(uint8_t)(ctc - tcal->ctc_cyc) << config->mtc_freq);
-    hit = skl168_hit(clock, ctc, ticks);
-    if (!hit)
+    ticks = ctc_to_tsc(config, (uint32_t)(uint8_t)(ctc - tcal->ctc) << config->mtc_freq);
+    if (!check || !skl168_hit(clock, ctc, ticks))
         set_fcr(tcal, ticks, tcal->cyc_mtc);
-    tcal->ctc = tcal->ctc_cyc = ctc;
+    tcal->ctc = ctc;
     tcal->cyc_mtc = 0;
-    tcal->check_skl168 = 0;
     return 0;
 }
 
@@ -182,7 +179,10 @@ int ptl_clock_calibrate(struct ptl_clock *clock, const struct ptl_packet *packet
 
 static void update_tsc(struct ptl_time *time, uint64_t tsc)
 {
+    uint32_t ctc_cyc = time->ctc_cyc;
+
     memset(time, 0, sizeof(*time));
+    time->ctc_cyc = ctc_cyc; /* a TMA follows where there are MTCs */
     time->tsc = time->base = tsc;
     time->have_tsc = 1;
 }
@@ -226,22 +226,24 @@ static int update_mtc(struct ptl_clock *clock, uint8_t payload)
     time->have_mtc = 1;
     if (!had_mtc && !time->have_tma) {
         time->ctc = time->ctc_cyc = ctc;
+        time->fc = 0; /* base begins here */
+        time->lost_cyc = 0;
         return 0;
     }
     if (!had_mtc)
         widen_tma(clock, ctc);
-    if (!have_ratio(config)) {
+    if (have_ratio(config)) {
+        time->base += ctc_to_tsc(config, ctc_delta(config, time->ctc, ctc));
+        time->tsc = time->base;
+    } else {
         time->lost_mtc++;
-        return PTL_BAD_CONFIG;
     }
-    time->base += ctc_to_tsc(config, ctc_delta(config, time->ctc, ctc));
-    time->tsc = time->base;
     time->ctc = ctc;
     if (time->fc || time->lost_cyc || !had_mtc)
         time->ctc_cyc = ctc;
     time->fc = 0;
     time->lost_cyc = 0;
-    return 0;
+    return have_ratio(config) ? 0 : PTL_BAD_CONFIG;
 }
 
 static int update_cyc(struct ptl_clock *clock, uint64_t cycles)
