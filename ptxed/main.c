@@ -7,6 +7,7 @@
  */
 #include "ptxed.h"
 #include "raw_sideband.h"
+#include "recording.h"
 
 #include <errno.h>
 #include <pt/packet.h>
@@ -166,7 +167,10 @@ static int run(struct ptxed *x)
         status = ptl_symbols_new(&symbols, x->space);
         printer.style.symbols = symbols;
     }
-    status = status ? failed(x, status) : decode_trace(x, &printer);
+    if (status)
+        status = failed(x, status);
+    else
+        status = x->recording.path ? decode_recording(x, &printer) : decode_trace(x, &printer);
     status = close_printer(&printer, x, status);
     ptl_symbols_free(symbols);
     return status;
@@ -178,6 +182,7 @@ int main(int argc, char **argv)
         .prog = argv[0],
         .timing = {.prog = argv[0]},
         .sideband = {.prog = argv[0]},
+        .recording = {.prog = argv[0], .select = {.prog = argv[0]}},
         .flow = {.size = sizeof(x.flow)},
     };
     int status = ptl_space_new(&x.space);
@@ -189,6 +194,7 @@ int main(int argc, char **argv)
     status = ptxed_options(&x, argc, argv);
     status = status ? status - 1 : run(&x);
     opts_sideband_close(&x.sideband);
+    opts_select_close(&x.recording.select);
     infile_close(&x.trace);
     ptl_space_free(x.space);
     return status;

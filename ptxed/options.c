@@ -178,7 +178,12 @@ static const struct opt table[] = {
      .name = "",
      .sub = opts_timing_table,
      .value = offsetof(struct ptxed, timing)},
-    {.name = "", .help = "Sideband of --pt (options act on the files that follow)"},
+    {.name = "", .help = "recordings (perf.data)"},
+    {.name = "recording",
+     .flags = OPT_SUB,
+     .sub = recording_options_table,
+     .value = offsetof(struct ptxed, recording)},
+    {.name = "", .help = "sideband (options act on the files that follow)"},
     {.name = "sideband",
      .flags = OPT_SUB,
      .sub = opts_sideband_table,
@@ -242,12 +247,17 @@ static const struct opt table[] = {
 
 /* --- the command line --------------------------------------------------------------- */
 
-static int stray_word(void *context, const char *word)
+/* A word is a recording: one, and not beside a raw trace. */
+static int take_word(void *context, const char *word)
 {
     struct ptxed *x = context;
 
-    opts_error(x->prog, "unknown option: %s.", word);
-    return FAILED;
+    if (x->recording.path || x->trace.name || (word[0] == '-' && word[1])) {
+        opts_error(x->prog, "unknown option: %s.", word);
+        return FAILED;
+    }
+    x->recording.path = word;
+    return 0;
 }
 
 static struct opts command(struct ptxed *x)
@@ -255,11 +265,12 @@ static struct opts command(struct ptxed *x)
     return (struct opts){
         .prog = x->prog,
         .table = table,
-        .usage = "[<options>] --pt <file> [--elf <file> | --raw <file>:<base>]...",
+        .usage = "[<options>] <perf.data>\n       ptxed [<options>] --pt <file> [--elf <file> | "
+                 "--raw <file>:<base>]...",
         .about = "Print the instructions that a processor trace says have run. Exit status: 0 all "
                  "decoded, 1 not everything, 2 nothing.",
         .context = x,
-        .word = stray_word,
+        .word = take_word,
     };
 }
 
@@ -282,7 +293,11 @@ int ptxed_options(struct ptxed *x, int argc, char **argv)
 
     if (status)
         return status;
-    if (!x->trace.name) {
+    if (x->trace.name && x->recording.path) {
+        opts_error(x->prog, "unknown option: %s.", x->recording.path);
+        return FAILED;
+    }
+    if (!x->trace.name && !x->recording.path) {
         opts_error(x->prog, "no pt file.");
         return FAILED;
     }

@@ -15,30 +15,44 @@ static void check_failed(void *context, uint64_t ip, const char *what)
     p->stats.errors++;
 }
 
-static void print_error(struct printer *p, const struct ptl_error *error)
+/* Room for a line of the event or error, behind what lines begin with. */
+static char *begin_line(struct printer *p)
 {
-    char *buf = out_reserve(&p->out, TEXT_EVENT_MAX + 1);
-    size_t n = text_error(buf, error);
+    out_write(&p->out, p->lead, p->lead_len);
+    return out_reserve(&p->out, TEXT_EVENT_MAX + 1);
+}
 
+static void end_line(struct printer *p, char *buf, size_t n)
+{
     buf[n] = '\n';
     out_commit(&p->out, n + 1);
+}
+
+static void print_error(struct printer *p, const struct ptl_error *error)
+{
+    char *buf = begin_line(p);
+
+    end_line(p, buf, text_error(buf, error));
     if (!p->stats.errors++)
         p->stats.first = *error;
 }
 
 static void print_event(struct printer *p, const struct ptl_event *event)
 {
+    char text[TEXT_EVENT_MAX];
+    size_t n = 0;
+
     if (event->type == PTL_EV_SYNC)
         p->stats.syncs++;
     else
         p->stats.events++;
-    if (!(p->flags & PRINT_QUIET)) {
-        char *buf = out_reserve(&p->out, TEXT_EVENT_MAX + 1);
-        size_t n = text_event(buf, event, p->event_flags);
-        if (n) {
-            buf[n] = '\n';
-            out_commit(&p->out, n + 1);
-        }
+    if (!(p->flags & PRINT_QUIET))
+        n = text_event(text, event, p->event_flags);
+    if (n) {
+        char *buf = begin_line(p);
+
+        memcpy(buf, text, n);
+        end_line(p, buf, n);
     }
     if (p->after_event)
         p->after_event(p->context, event);
@@ -63,11 +77,13 @@ static void count_block(struct printer *p, const struct ptl_item *item)
 /* What stands before each line of the item. */
 static size_t line_prefix(const struct printer *p, const struct ptl_item *item, char *buf)
 {
-    size_t n = 0;
+    size_t n = p->lead_len;
 
+    if (n)
+        memcpy(buf, p->lead, n);
     if (p->flags & PRINT_OFFSET) {
-        text_hex16(buf, item->offset);
-        memcpy(buf + 16, "  ", 2);
+        text_hex16(buf + n, item->offset);
+        memcpy(buf + n + 16, "  ", 2);
         n += 18;
     }
     if (p->flags & PRINT_TIME) {
@@ -85,7 +101,7 @@ static size_t line_prefix(const struct printer *p, const struct ptl_item *item, 
 static void print_lines(struct printer *p, const struct ptl_item *item, const struct lines *lines)
 {
     uint32_t count = item->ninsn < lines->ninsn ? item->ninsn : lines->ninsn;
-    char prefix[64];
+    char prefix[PRINT_LEAD_MAX + 64];
     size_t n = line_prefix(p, item, prefix);
 
     if (!n) {
@@ -114,7 +130,7 @@ static int print_block(struct printer *p, const struct ptl_item *item)
         return PTL_NOMEM;
     if (p->flags & PRINT_QUIET)
         return 0;
-    if (item->ninsn == lines->ninsn && !(p->flags & (PRINT_OFFSET | PRINT_TIME)) &&
+    if (item->ninsn == lines->ninsn && !(p->flags & (PRINT_OFFSET | PRINT_TIME)) && !p->lead_len &&
         !(item->flags & PTL_ITEM_SPECULATIVE))
         out_write(&p->out, lines->str, lines->len);
     else
@@ -122,9 +138,15 @@ static int print_block(struct printer *p, const struct ptl_item *item)
     return 0;
 }
 
+static void print_end(struct printer *p)
+{
+    out_write(&p->out, p->lead, p->lead_len);
+    out_str(&p->out, "[end of trace]\n");
+}
+
 /* --- all items ------------------------------------------------------------------ */
 
-static int print_item(struct printer *p, const struct ptl_item *item)
+int print_item(struct printer *p, const struct ptl_item *item)
 {
     switch (item->kind) {
     case PTL_ITEM_BLOCK:
@@ -138,7 +160,7 @@ static int print_item(struct printer *p, const struct ptl_item *item)
     case PTL_ITEM_END:
         p->stats.ended_on = 1;
         if (!(p->flags & PRINT_QUIET))
-            out_str(&p->out, "[end of trace]\n");
+            print_end(p);
         return 0;
     default:
         return 0;

@@ -12,6 +12,8 @@
 
 #include <pt/flow.h>
 
+#define PRINT_LEAD_MAX 96 /* bytes that lines may begin with */
+
 #define PRINT_QUIET      0x01u /* neither instructions nor events; errors and statistics stay */
 #define PRINT_OFFSET     0x02u /* before each line */
 #define PRINT_TIME       0x04u /* before each instruction */
@@ -35,11 +37,16 @@ struct printer {
     struct line_style style;
     struct text_insn *check_text; /* for PRINT_CHECK */
     uint64_t offset;              /* of the item at hand */
+    const char *lead; /* what each line begins with: the task, the time; `lead_len` bytes */
+    size_t lead_len;
     struct print_stats stats;
     /* After the line of an event, also of one without line: sideband up to its time. */
     void (*after_event)(void *context, const struct ptl_event *event);
     void *context;
 };
+
+/* Print one item. Returns 0 or PTL_NOMEM. */
+int print_item(struct printer *printer, const struct ptl_item *item);
 
 /* Print all items of the flow. Returns 0, PTL_NOMEM, or PTL_IO when nobody reads on. */
 int print_flow(struct printer *printer, struct ptl_flow *flow);

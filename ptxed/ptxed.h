@@ -10,6 +10,7 @@
 #include "opts_sideband.h"
 #include "opts_timing.h"
 #include "print.h"
+#include "recording_options.h"
 
 #include <pt/flow.h>
 
@@ -22,10 +23,11 @@ struct ptxed {
     struct ptl_space *space;
     struct opts_timing timing;
     struct opts_sideband sideband;
-    struct ptl_flow_config flow; /* trace, space, clock are filled in at the end */
-    unsigned print;              /* PRINT_* */
-    unsigned events;             /* TEXT_EVENT_* */
-    uint8_t insn_decoder;        /* nobody asks for blocks */
+    struct recording_options recording; /* a perf.data file instead of --pt */
+    struct ptl_flow_config flow;        /* trace, space, clock are filled in at the end */
+    unsigned print;                     /* PRINT_* */
+    unsigned events;                    /* TEXT_EVENT_* */
+    uint8_t insn_decoder;               /* nobody asks for blocks */
     uint8_t no_inst, raw_insn, att, symbols;
     uint8_t verbose;
     uint8_t done; /* --help, --version */

@@ -37,20 +37,35 @@ static void print_note(const struct sb_print *print, struct out *out,
         error || (print->flags & SB_PRINT_ERRORS) ? "error" : "warning", ptl_sb_note_text(record));
 }
 
+/* Another CPU's? */
+static int is_other(const struct sb_print *print, const struct ptl_sb_record *record)
+{
+    const struct ptl_sample_id *id = &record->record.id;
+
+    return print->by_cpu && (id->have & PTL_SAMPLE_CPU) && id->cpu != print->cpu;
+}
+
+static void print_both(const struct sb_print *print, struct out *out,
+                       const struct ptl_sb_record *record)
+{
+    /* A record that could not be read has nothing to show. */
+    if ((print->flags & (SB_PRINT_COMPACT | SB_PRINT_VERBOSE)) &&
+        !(record->note == PTL_SB_NOTE_ERROR && record->status == PTL_NOSYNC))
+        print_record(print, out, record);
+    print_note(print, out, record);
+}
+
 void sb_print_until(struct sb_print *print, struct out *out, uint64_t tsc)
 {
     struct ptl_sb_record record;
 
-    if (print->begun && tsc <= print->until)
+    if (!print->sb || (print->begun && tsc <= print->until))
         return;
     print->begun = 1;
     print->until = tsc;
     while (ptl_sideband_get(print->sb, print->next, &record) && record.tsc <= tsc) {
-        /* A record that could not be read has nothing to show. */
-        if ((print->flags & (SB_PRINT_COMPACT | SB_PRINT_VERBOSE)) &&
-            !(record.note == PTL_SB_NOTE_ERROR && record.status == PTL_NOSYNC))
-            print_record(print, out, &record);
-        print_note(print, out, &record);
+        if (!is_other(print, &record))
+            print_both(print, out, &record);
         print->next++;
     }
 }

@@ -24,6 +24,8 @@ struct sb_print {
     size_t next;    /* record */
     uint64_t until; /* records up to this time have been printed, except time 0 */
     int begun;
+    int by_cpu; /* only records of this CPU, and those without one */
+    uint32_t cpu;
 };
 
 /* Print what applies up to `tsc`. Cheap if there is nothing. */

@@ -104,6 +104,8 @@ PTL_API void ptl_decoder_free(struct ptl_decoder *decoder);
 /* Get ready for a piece (an index into the queue's pieces). Returns 1 if it goes on from the
  * piece decoded before, 0 if it starts anew, or PTL_INVALID, PTL_NOMEM. */
 PTL_API int ptl_decoder_piece(struct ptl_decoder *decoder, size_t piece) PTL_MUST_CHECK;
+/* Would it go on? Then tracing that is on at the end of the piece before is no end. */
+PTL_API int ptl_decoder_goes_on(const struct ptl_decoder *decoder, size_t piece);
 /* The flow to pull items from: of the queue, whatever the piece. */
 PTL_API struct ptl_flow *ptl_decoder_flow(const struct ptl_decoder *decoder);
 /* The task that runs at the flow's position (which may be ahead of the items read). */

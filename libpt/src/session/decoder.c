@@ -56,12 +56,15 @@ void ptl_decoder_free(struct ptl_decoder *d)
     ptl__free(d);
 }
 
-/* Does the piece go on where the one decoded last ended, with nothing lost between? */
-static int goes_on(const struct ptl_decoder *d, size_t i)
+int ptl_decoder_goes_on(const struct ptl_decoder *d, size_t i)
 {
-    const struct ptl_perf_piece *piece = &d->queue->pieces[i];
+    const struct ptl_perf_piece *piece;
 
-    return d->last != NO_PIECE && i == d->last + 1 && piece->joined && !piece->missing &&
+    if (d->last == NO_PIECE || i != d->last + 1 || i >= d->queue->piece_count)
+        return 0;
+    piece = &d->queue->pieces[i];
+    /* Nothing may have been lost between the two. */
+    return piece->joined && !piece->missing &&
            !(d->queue->pieces[d->last].flags & PTL_AUX_TRUNCATED);
 }
 
@@ -73,7 +76,7 @@ int ptl_decoder_piece(struct ptl_decoder *d, size_t i)
     if (!d || i >= d->queue->piece_count)
         return PTL_INVALID;
     piece = &d->queue->pieces[i];
-    joined = goes_on(d, i);
+    joined = ptl_decoder_goes_on(d, i);
     if (joined)
         status = ptl_flow_continue(d->flow, piece->bytes, piece->size, piece->offset);
     else

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* recording.c - see recording.h. */
+#include "recording.h"
+
+#include "report.h"
+#include "sb_print.h"
+#include "text_event.h"
+#include "unzip.h"
+
+#include <pt/session.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BATCH 256 /* items a call */
+
+struct recording;
+
+/* One queue, being decoded. */
+struct stream {
+    struct recording *rec;
+    const struct ptl_perf_queue *queue;
+    const struct ptl_sideband *sb;
+    struct ptl_decoder *decoder;
+    struct sb_print sideband;
+    size_t piece; /* the next one */
+    int n, i;     /* items read, and used */
+    int shown;    /* the task is selected */
+    int in_window;
+    uint32_t index, pid, tid;
+    uint64_t time; /* ticks, of the item at hand */
+    struct ptl_item items[BATCH];
+};
+
+struct recording {
+    struct ptxed *x;
+    struct printer *printer;
+    struct ptl_session *session;
+    struct stream **streams;
+    size_t stream_count;
+    uint64_t from, to; /* ticks: the window */
+    int by_task;       /* some tasks are not selected */
+    struct report report;
+    struct stream *lead_of; /* for whom `lead` was made, and when */
+    uint64_t lead_time;
+    char lead[PRINT_LEAD_MAX];
+};
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+static void configure(const struct ptxed *x, struct ptl_session_config *config)
+{
+    const struct recording_options *o = &x->recording;
+    const struct ptl_sideband_source *raw = &x->sideband.next;
+
+    *config = (struct ptl_session_config){
+        .size = sizeof(*config),
+        .unzip = &zstd_unzip,
+        .sysroot = o->sysroot ? o->sysroot : raw->sysroot,
+        .buildid_dir = o->buildid_dir,
+        .vdso_x64 = raw->vdso_x64,
+        .vdso_x32 = raw->vdso_x32,
+        .vdso_ia32 = raw->vdso_ia32,
+        .kcore = o->kcore ? o->kcore : x->sideband.kcore,
+        .vmlinux = o->vmlinux,
+        .base = x->space,
+        .kernel_start = x->sideband.kernel_start,
+        .tsc_offset = raw->tsc_offset,
+        .flow_flags = x->flow.flags,
+        .cpu = x->timing.have_cpu ? &x->timing.cpu : NULL,
+        .clock = x->timing.clock,
+    };
+    if (x->sideband.print)
+        config->flags |= PTL_SESSION_KEEP_RECORDS;
+    if (o->no_time)
+        config->flags |= PTL_SESSION_NO_TIME;
+    memcpy(config->addr, x->flow.addr, sizeof(config->addr));
+}
+
+static int open_session(struct recording *rec)
+{
+    const char *path = rec->x->recording.path, *home = getenv("HOME");
+    struct ptl_session_config config;
+    struct ptl_perf_problem problem = {0};
+    char cache[4096];
+    int status;
+
+    configure(rec->x, &config);
+    if (!config.buildid_dir && home &&
+        (size_t)snprintf(cache, sizeof(cache), "%s/.debug", home) < sizeof(cache))
+        config.buildid_dir = cache;
+    status = ptl_session_open(&rec->session, path, &config, &problem);
+    if (status)
+        opts_error(rec->x->prog, "%s: %s.", path,
+                   problem.text[0] ? problem.text : ptl_strstatus(status));
+    return status;
+}
+
+/* From the first record with a time to the end of the last piece. */
+static void find_window(struct recording *rec)
+{
+    const struct ptl_perf_queue *queues;
+    struct ptl_sb_record record = {0};
+    uint64_t first, last = 0;
+    size_t count, i = 0;
+
+    queues = ptl_perf_queues(ptl_session_perf(rec->session), &count);
+    for (size_t q = 0; q < count; q++)
+        for (size_t k = 0; k < queues[q].piece_count; k++)
+            if (queues[q].pieces[k].time > last)
+                last = queues[q].pieces[k].time;
+    while (ptl_sideband_get(ptl_session_sideband(rec->session, 0), i, &record) && !record.tsc)
+        i++;
+    first = record.tsc ? ptl_session_ns(rec->session, record.tsc) : 0;
+    select_window(&rec->x->recording.select, first, last > first ? last : first, &rec->from,
+                  &rec->to);
+    rec->from = rec->from ? ptl_session_ticks(rec->session, rec->from) : 0;
+    rec->to = rec->to == UINT64_MAX ? rec->to : ptl_session_ticks(rec->session, rec->to);
+}
+
+static int is_selected(const struct recording *rec, const struct ptl_perf_queue *queue)
+{
+    const struct opts_select *s = &rec->x->recording.select;
+
+    return select_has(&s->idxs, queue->idx) &&
+           (!s->cpus.count || queue->cpu == PTL_PERF_ANY || select_has(&s->cpus, queue->cpu)) &&
+           (!s->tids.count || queue->tid == PTL_PERF_ANY || select_has(&s->tids, queue->tid));
+}
+
+static int add_stream(struct recording *rec, const struct ptl_perf_queue *queue, uint32_t index)
+{
+    struct stream *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return PTL_NOMEM;
+    s->rec = rec;
+    s->queue = queue;
+    s->index = index;
+    s->pid = s->tid = UINT32_MAX;
+    s->shown = !rec->by_task;
+    s->in_window = !rec->from;
+    s->sb = ptl_session_sideband(rec->session, index);
+    if (rec->x->sideband.print) /* else problems are reported once, at the end */
+        s->sideband = (struct sb_print){.sb = s->sb, .flags = rec->x->sideband.print};
+    rec->streams[rec->stream_count++] = s;
+    return 0;
+}
+
+static int add_streams(struct recording *rec)
+{
+    const struct ptl_perf_queue *queues;
+    size_t count;
+    int status = 0;
+
+    queues = ptl_perf_queues(ptl_session_perf(rec->session), &count);
+    rec->streams = calloc(count + 1, sizeof(struct stream *));
+    if (!rec->streams)
+        return PTL_NOMEM;
+    for (size_t i = 0; i < count && !status; i++)
+        if (is_selected(rec, &queues[i]))
+            status = add_stream(rec, &queues[i], (uint32_t)i);
+    return status;
+}
+
+/* --- reading items ---------------------------------------------------------------------------- */
+
+/* Records of other CPUs are shown with those, or by time if all are merged. */
+static void divide_sideband(struct stream *s)
+{
+    if (s->rec->x->recording.merge || s->rec->stream_count < 2)
+        return;
+    s->sideband.by_cpu = s->queue->cpu != PTL_PERF_ANY;
+    s->sideband.cpu = s->queue->cpu;
+}
+
+static int begin_stream(struct stream *s)
+{
+    int status = ptl_decoder_new(&s->decoder, s->rec->session, s->index);
+
+    if (status == 0)
+        ptl_flow_on_free(ptl_decoder_flow(s->decoder), lines_free);
+    divide_sideband(s);
+    return status;
+}
+
+static void say(const struct stream *s, const char *before, unsigned long long n, const char *after)
+{
+    if (!(s->rec->x->print & PRINT_QUIET))
+        out_printf(&s->rec->printer->out, "[%s%llu%s]\n", before, n, after);
+}
+
+/* What the recorder lost before a piece, and in the one that has ended. */
+static void say_missing(const struct stream *s, size_t piece)
+{
+    if (s->queue->pieces[piece].missing)
+        say(s, "trace lost: ", s->queue->pieces[piece].missing, " bytes");
+}
+
+static void say_flags(const struct stream *s, size_t piece)
+{
+    const struct ptl_perf_piece *p = &s->queue->pieces[piece];
+    struct out *out = &s->rec->printer->out;
+
+    if (s->rec->x->print & PRINT_QUIET)
+        return;
+    if (p->flags & PTL_AUX_TRUNCATED)
+        out_str(out, "[trace lost: buffer full]\n");
+    if (p->flags & PTL_AUX_PARTIAL)
+        out_str(out, "[trace lost: partial]\n");
+    if (p->flags & PTL_AUX_COLLISION)
+        out_str(out, "[trace lost: collision]\n");
+}
+
+/* A piece that ended before the window begins need not be read. */
+static int is_early(const struct stream *s, size_t piece)
+{
+    uint64_t time = s->queue->pieces[piece].time;
+
+    return s->rec->from && time && ptl_session_ticks(s->rec->session, time) < s->rec->from;
+}
+
+static int next_piece(struct stream *s)
+{
+    if (s->piece)
+        say_flags(s, s->piece - 1);
+    while (s->piece < s->queue->piece_count && is_early(s, s->piece))
+        s->piece++;
+    if (s->piece == s->queue->piece_count)
+        return 0;
+    say_missing(s, s->piece);
+    return ptl_decoder_piece(s->decoder, s->piece++) < 0 ? PTL_NOMEM : 1;
+}
+
+/* Is there an item? Returns 1, 0 at the end, or a negative status. */
+static int have_item(struct stream *s)
+{
+    int status = 1;
+
+    while (s->i == s->n && status > 0) {
+        s->i = 0;
+        s->n = s->piece ? ptl_flow_next(ptl_decoder_flow(s->decoder), s->items, BATCH) : 0;
+        if (s->n < 0)
+            return s->n;
+        if (s->n == 0)
+            status = next_piece(s);
+    }
+    return status;
+}
+
+/* --- printing items
+ * ------------------------------------------------------------------------------- */
+
+static const char *comm_of(const struct stream *s)
+{
+    return ptl_sideband_comm(s->sb, s->tid, s->time);
+}
+
+/* "hello 26530/26531 [003] 1234.567890123: " as far as asked for. */
+static void make_lead(struct stream *s)
+{
+    struct recording *rec = s->rec;
+    unsigned fields = rec->x->recording.fields;
+    uint64_t ns = ptl_session_ns(rec->session, s->time);
+    const char *comm = fields & FIELD_COMM ? comm_of(s) : NULL;
+    char *p = rec->lead, *end = rec->lead + sizeof(rec->lead);
+
+    if (fields & FIELD_COMM)
+        p += snprintf(p, (size_t)(end - p), "%.16s ", comm ? comm : "?");
+    if (fields & FIELD_PID)
+        p += snprintf(p, (size_t)(end - p), "%d%s", (int)s->pid, fields & FIELD_TID ? "/" : " ");
+    if (fields & FIELD_TID)
+        p += snprintf(p, (size_t)(end - p), "%d ", (int)s->tid);
+    if (fields & FIELD_CPU)
+        p += snprintf(p, (size_t)(end - p), "[%03d] ", (int)s->queue->cpu);
+    if (fields & FIELD_TIME)
+        p += snprintf(p, (size_t)(end - p), "%llu.%09llu: ", (unsigned long long)(ns / 1000000000),
+                      (unsigned long long)(ns % 1000000000));
+    rec->printer->lead = rec->lead;
+    rec->printer->lead_len = (size_t)(p - rec->lead);
+    rec->lead_of = s;
+    rec->lead_time = s->time;
+}
+
+static void update_lead(struct stream *s)
+{
+    if (s->rec->x->recording.fields && (s->rec->lead_of != s || s->rec->lead_time != s->time))
+        make_lead(s);
+}
+
+/* The task changes, and with it what is shown. */
+static void on_context(struct stream *s, const struct ptl_event *event)
+{
+    s->pid = event->u.context.pid;
+    s->tid = event->u.context.tid;
+    s->rec->lead_of = NULL;
+    if (s->rec->by_task)
+        s->shown = select_task(&s->rec->x->recording.select, s->pid, s->tid, comm_of(s));
+}
+
+/* An end that the next piece goes on from is none. */
+static int is_false_end(const struct stream *s, const struct ptl_item *item)
+{
+    return item->kind == PTL_ITEM_END && s->piece < s->queue->piece_count &&
+           ptl_decoder_goes_on(s->decoder, s->piece);
+}
+
+static int print_one(struct stream *s, const struct ptl_item *item)
+{
+    struct printer *p = s->rec->printer;
+    int status = 0;
+
+    s->time = item->tsc;
+    if (item->kind == PTL_ITEM_EVENT && item->u.event->type == PTL_EV_CONTEXT)
+        on_context(s, item->u.event);
+    if (item->kind == PTL_ITEM_ERROR && item->u.error->status == PTL_NOMAP)
+        report_missing(&s->rec->report, s->sb, s->pid, item->u.error->ip);
+    if (!s->in_window)
+        s->in_window = item->tsc >= s->rec->from;
+    if (s->shown && s->in_window && !is_false_end(s, item)) {
+        update_lead(s);
+        status = print_item(p, item);
+    }
+    if (item->kind == PTL_ITEM_EVENT)
+        sb_print_until(&s->sideband, &p->out, item->tsc);
+    return status == 0 && p->out.error ? PTL_IO : status;
+}
+
+/* Behind the window nothing more comes. Returns as have_item(). */
+static int stream_status(struct stream *s)
+{
+    int status = have_item(s);
+
+    return status > 0 && s->items[s->i].tsc > s->rec->to ? 0 : status;
+}
+
+/* --- all queues
+ * ---------------------------------------------------------------------------------------- */
+
+static void print_heading(const struct stream *s)
+{
+    const struct recording *rec = s->rec;
+
+    if (rec->stream_count < 2 || rec->x->recording.fields)
+        return;
+    if (s->queue->cpu != PTL_PERF_ANY)
+        say(s, "cpu: ", s->queue->cpu, "");
+    else
+        say(s, "tid: ", s->queue->tid, "");
+}
+
+static int one_by_one(struct recording *rec)
+{
+    int status = 0;
+
+    for (size_t i = 0; i < rec->stream_count && status == 0; i++) {
+        struct stream *s = rec->streams[i];
+
+        status = begin_stream(s);
+        if (status == 0)
+            print_heading(s);
+        while (status == 0 && (status = stream_status(s)) > 0)
+            status = print_one(s, &s->items[s->i++]);
+        ptl_decoder_free(s->decoder);
+        s->decoder = NULL;
+    }
+    return status;
+}
+
+/* The stream with the earliest item; NULL: none is left. */
+static struct stream *earliest(struct recording *rec, int *status)
+{
+    struct stream *first = NULL;
+
+    for (size_t i = 0; i < rec->stream_count; i++) {
+        struct stream *s = rec->streams[i];
+        int has = stream_status(s);
+
+        if (has < 0)
+            *status = has;
+        if (has > 0 && (!first || s->items[s->i].tsc < first->items[first->i].tsc))
+            first = s;
+    }
+    return first;
+}
+
+static int by_time(struct recording *rec)
+{
+    struct stream *s;
+    int status = 0;
+
+    if (!rec->x->recording.fields)
+        rec->x->recording.fields = FIELD_CPU | FIELD_TID | FIELD_TIME;
+    for (size_t i = 0; i < rec->stream_count && status == 0; i++)
+        status = begin_stream(rec->streams[i]);
+    while (status == 0 && (s = earliest(rec, &status)) != NULL)
+        status = print_one(s, &s->items[s->i++]);
+    return status;
+}
+
+static void close_recording(struct recording *rec)
+{
+    for (size_t i = 0; i < rec->stream_count; i++) {
+        ptl_decoder_free(rec->streams[i]->decoder);
+        free(rec->streams[i]);
+    }
+    free(rec->streams);
+    ptl_session_close(rec->session);
+}
+
+static int conclude(struct recording *rec)
+{
+    const struct print_stats *stats = &rec->printer->stats;
+    const char *prog = rec->x->prog, *path = rec->x->recording.path;
+    int lost = report_end(&rec->report, prog, path, rec->session);
+
+    if (!rec->stream_count || !stats->syncs)
+        opts_error(prog, "%s: nothing to decode%s.", path,
+                   rec->stream_count ? ": no whole PSB+ in the trace" : " is selected");
+    if (stats->errors)
+        opts_error(prog, "%s: %llu decode error%s, the first at offset 0x%llx: %s (ip 0x%llx).",
+                   path, (unsigned long long)stats->errors, stats->errors > 1 ? "s" : "",
+                   (unsigned long long)stats->first.offset, ptl_strstatus(stats->first.status),
+                   (unsigned long long)stats->first.ip);
+    if (!stats->syncs || (stats->errors && !stats->insns))
+        return EXIT_NOTHING;
+    return stats->errors || lost ? EXIT_PARTLY : EXIT_ALL;
+}
+
+int decode_recording(struct ptxed *x, struct printer *printer)
+{
+    struct recording rec = {
+        .x = x, .printer = printer, .by_task = select_by_task(&x->recording.select)};
+    int status, exit_status = EXIT_NOTHING;
+
+    if (open_session(&rec))
+        return EXIT_NOTHING;
+    report_notes(x->prog, x->recording.path, rec.session, x->verbose);
+    if (x->sideband.show_switches)
+        printer->event_flags |= TEXT_EVENT_CONTEXT;
+    find_window(&rec);
+    status = add_streams(&rec);
+    if (status == 0)
+        status = x->recording.merge ? by_time(&rec) : one_by_one(&rec);
+    printer->lead_len = 0;
+    print_statistics(printer);
+    out_flush(&printer->out); /* before what stderr says about it */
+    if (status == 0)
+        exit_status = conclude(&rec);
+    else if (status == PTL_IO)
+        exit_status = EXIT_PARTLY; /* reported when the output is closed */
+    else
+        opts_error(x->prog, "%s.", ptl_strstatus(status));
+    close_recording(&rec);
+    return exit_status;
+}

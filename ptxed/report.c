@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report.c - see report.h. */
+#include "report.h"
+
+#include "opts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 10 /* places named */
+
+typedef unsigned long long ull;
+
+/* What a cause means, and the remedy. */
+static const struct {
+    const char *what, *remedy;
+} causes[PTL_SB_CAUSE_MAX_VALUE + 1] = {
+    [PTL_SB_CAUSE_UNKNOWN] = {"the recording tells of nothing mapped there",
+                              "sideband was lost, or code was made without a file"},
+    [PTL_SB_CAUSE_MISSING] = {"the file cannot be used",
+                              "copy it below a directory and name that with --sysroot"},
+    [PTL_SB_CAUSE_BUILD_ID] = {"the file is another build than the one that ran",
+                               "name a place that has the right one with --sysroot or "
+                               "--buildid-dir"},
+    [PTL_SB_CAUSE_DELETED] = {"the file was deleted while it was in use",
+                              "only a copy in perf's build-id cache (--buildid-dir) can stand in"},
+    [PTL_SB_CAUSE_ANONYMOUS] = {"generated code, in no file",
+                                "have the JIT compiler write a jitdump file, or record with "
+                                "ptcapture --backend step, which saves such code"},
+    [PTL_SB_CAUSE_VDSO] = {"the kernel's [vdso]",
+                           "name a copy with --pevent:vdso-x64, or put it beside the recording as "
+                           "vdso-x64.so"},
+    [PTL_SB_CAUSE_SPECIAL] = {"a mapping that the kernel made", "its code is in no file"},
+    [PTL_SB_CAUSE_KERNEL] = {"no image of the kernel",
+                             "record with --kcore, or name one with --kcore or --vmlinux"},
+    [PTL_SB_CAUSE_MODULE] = {"a kernel module", "record with --kcore, or name one with --kcore"},
+    [PTL_SB_CAUSE_BPF] = {"a BPF program", "record with --kcore, or name one with --kcore"},
+};
+
+/* --- notes ------------------------------------------------------------------------------ */
+
+void report_notes(const char *prog, const char *path, const struct ptl_session *session,
+                  int verbose)
+{
+    const struct ptl_session_note *notes;
+    size_t count;
+
+    notes = ptl_session_notes(session, &count);
+    for (size_t i = 0; i < count; i++)
+        if (notes[i].severity || verbose)
+            opts_error(prog, "%s%s: %s.", notes[i].severity ? "warning: " : "", path,
+                       notes[i].text);
+}
+
+/* --- missing code ---------------------------------------------------------------------------- */
+
+void report_missing(struct report *report, const struct ptl_sideband *sb, uint32_t pid, uint64_t ip)
+{
+    const struct ptl_sb_problem *problem = ptl_sideband_why(sb, pid, ip);
+    struct missing *m = report->missing;
+    size_t i = 0;
+
+    while (i < report->count && m[i].problem != problem)
+        i++;
+    if (i == report->cap) {
+        size_t cap = report->cap ? report->cap * 2 : 16;
+
+        m = realloc(report->missing, cap * sizeof(*m));
+        if (!m)
+            return;
+        report->missing = m;
+        report->cap = cap;
+    }
+    if (i == report->count)
+        m[report->count++] = (struct missing){.problem = problem, .ip = ip, .pid = pid};
+    m[i].count++;
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct missing *x = a, *y = b;
+
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return x->ip < y->ip ? -1 : x->ip > y->ip;
+}
+
+static void report_places(const struct report *report, const char *prog)
+{
+    qsort(report->missing, report->count, sizeof(*report->missing), by_count);
+    for (size_t i = 0; i < report->count && i < MOST; i++) {
+        const struct missing *m = &report->missing[i];
+        const char *name = m->problem->name;
+        char pid[32] = "";
+
+        if (m->pid != UINT32_MAX && m->problem->cause != PTL_SB_CAUSE_KERNEL)
+            snprintf(pid, sizeof(pid), " in process %u", m->pid);
+        opts_error(prog, "no code %llu time%s, first at 0x%llx%s%s%s: %s%s%s; %s.", (ull)m->count,
+                   m->count == 1 ? "" : "s", (ull)m->ip, pid, name ? " in " : "", name ? name : "",
+                   causes[m->problem->cause].what, m->problem->err ? ": " : "",
+                   m->problem->err ? strerror(m->problem->err) : "",
+                   causes[m->problem->cause].remedy);
+    }
+}
+
+/* --- files --------------------------------------------------------------------------------------
+ */
+
+/* Mappings without a file are normal; they only matter if code ran there. */
+static int is_file(const struct ptl_sb_problem *problem)
+{
+    return problem->cause == PTL_SB_CAUSE_MISSING || problem->cause == PTL_SB_CAUSE_BUILD_ID;
+}
+
+static int is_reported(const struct report *report, const struct ptl_sb_problem *problem)
+{
+    for (size_t i = 0; i < report->count && i < MOST; i++)
+        if (report->missing[i].problem == problem)
+            return 1;
+    return 0;
+}
+
+static void report_files(const struct report *report, const char *prog,
+                         const struct ptl_session *session)
+{
+    const struct ptl_sb_problem *problems;
+    size_t count;
+
+    problems = ptl_sideband_problems(ptl_session_sideband(session, 0), &count);
+    for (size_t i = 0; i < count; i++)
+        if (is_file(&problems[i]) && !is_reported(report, &problems[i]))
+            opts_error(prog, "not used: %s: %s.", problems[i].name,
+                       problems[i].err ? strerror(problems[i].err)
+                                       : causes[problems[i].cause].what);
+}
+
+/* --- losses
+ * ---------------------------------------------------------------------------------------- */
+
+static int report_loss(const char *prog, uint64_t n, const char *what)
+{
+    if (n)
+        opts_error(prog, "lost: %llu %s.", (ull)n, what);
+    return n != 0;
+}
+
+static int report_losses(const char *prog, const struct ptl_session_losses *losses)
+{
+    int any = report_loss(prog, losses->truncated,
+                          "times trace because its buffer was full (larger buffers: -m)");
+
+    any |= report_loss(prog, losses->missing, "bytes of trace that the records tell of");
+    any |= report_loss(prog, losses->partial, "times parts of the trace (AUX PARTIAL)");
+    any |= report_loss(prog, losses->collisions, "times trace to another user (AUX COLLISION)");
+    any |=
+        report_loss(prog, losses->records,
+                    "sideband records: mappings or switches may be missing (larger buffers: -m)");
+    return any | report_loss(prog, losses->samples, "samples");
+}
+
+int report_end(struct report *report, const char *prog, const char *path,
+               const struct ptl_session *session)
+{
+    int lost = report_losses(prog, ptl_session_losses(session));
+
+    (void)path;
+    report_places(report, prog);
+    report_files(report, prog, session);
+    free(report->missing);
+    *report = (struct report){0};
+    return lost;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * report.h - what a recording lacks, on stderr: what could not be used, what was lost, and
+ * where code was missing most, each with what to do about it.
+ */
+#ifndef PTXED_REPORT_H
+#define PTXED_REPORT_H
+
+#include <pt/session.h>
+
+/* Code that was missing, by what was mapped there. */
+struct missing {
+    const struct ptl_sb_problem *problem;
+    uint64_t ip; /* the first one */
+    uint32_t pid;
+    uint64_t count;
+};
+
+struct report {
+    struct missing *missing;
+    size_t count, cap;
+};
+
+/* Before decoding: notes of the session; those only to know if `verbose`. */
+void report_notes(const char *prog, const char *path, const struct ptl_session *session,
+                  int verbose);
+/* Code was missing at `ip`. */
+void report_missing(struct report *report, const struct ptl_sideband *sb, uint32_t pid,
+                    uint64_t ip);
+/* At the end. Returns 1 if anything was lost. */
+int report_end(struct report *report, const char *prog, const char *path,
+               const struct ptl_session *session);
+
+#endif

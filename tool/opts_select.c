@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* opts_select.c - see opts_select.h. */
+#include "opts_select.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAILED  3 /* exit status 2, plus 1 */
+#define SECOND  1000000000ull
+#define PERCENT 10000ull /* millionths */
+
+static int bad(const struct opts_select *s, const struct opt *opt, const char *arg)
+{
+    opts_error(s->prog, "%s: bad argument: %s.", opt->name, arg);
+    return FAILED;
+}
+
+/* --- lists --------------------------------------------------------------------------- */
+
+/* "3", "0-2,5". */
+static int parse_ranges(struct select_list *list, const char *arg)
+{
+    for (;;) {
+        struct select_range *range = realloc(list->range, (list->count + 1) * sizeof(*range));
+        char *end;
+
+        if (!range)
+            return -1;
+        list->range = range;
+        range += list->count;
+        errno = 0;
+        if (!isdigit((unsigned char)*arg))
+            return -1;
+        range->from = range->to = strtoull(arg, &end, 0);
+        if (*end == '-' && isdigit((unsigned char)end[1]))
+            range->to = strtoull(end + 1, &end, 0);
+        if (errno || range->to < range->from)
+            return -1;
+        list->count++;
+        if (!*end)
+            return 0;
+        if (*end != ',')
+            return -1;
+        arg = end + 1;
+    }
+}
+
+static int add_ranges(void *context, const struct opt *opt, const char *arg)
+{
+    struct select_list *list = (void *)((char *)context + opt->value);
+
+    return parse_ranges(list, arg) ? bad(context, opt, arg) : 0;
+}
+
+static int add_comm(void *context, const struct opt *opt, const char *arg)
+{
+    struct opts_select *s = context;
+    const char **comms = realloc(s->comms, (s->comm_count + 1) * sizeof(*comms));
+
+    if (!comms)
+        return bad(s, opt, arg);
+    s->comms = comms;
+    comms[s->comm_count++] = arg;
+    return 0;
+}
+
+int select_has(const struct select_list *list, uint64_t value)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (value >= list->range[i].from && value <= list->range[i].to)
+            return 1;
+    return !list->count;
+}
+
+int select_by_task(const struct opts_select *s)
+{
+    return s->pids.count || s->tids.count || s->comm_count;
+}
+
+int select_task(const struct opts_select *s, uint32_t pid, uint32_t tid, const char *comm)
+{
+    int named = !s->comm_count;
+
+    for (size_t i = 0; i < s->comm_count && !named; i++)
+        named = comm && !strcmp(comm, s->comms[i]);
+    return named && select_has(&s->pids, pid) && select_has(&s->tids, tid);
+}
+
+/* --- time ------------------------------------------------------------------------------ */
+
+/* Digits, and up to `places` behind a point; scaled by 10^places. Returns the rest, or NULL. */
+static const char *parse_decimal(const char *s, unsigned places, uint64_t *value)
+{
+    uint64_t v = 0;
+    int any = 0, point = 0;
+
+    for (; isdigit((unsigned char)*s) || (*s == '.' && !point); s++) {
+        if (*s == '.') {
+            point = 1;
+            continue;
+        }
+        any = 1;
+        if (point && !places)
+            continue; /* finer than we count */
+        if (v > (UINT64_MAX - 9) / 10)
+            return NULL;
+        v = v * 10 + (uint64_t)(*s - '0');
+        places -= (unsigned)point;
+    }
+    for (; places; places--) {
+        if (v > UINT64_MAX / 10)
+            return NULL;
+        v *= 10;
+    }
+    *value = v;
+    return any ? s : NULL;
+}
+
+/* "12.5" seconds, "+0.5" seconds from the start, "20%". Returns the rest, or NULL. */
+static const char *parse_bound(const char *s, struct select_bound *bound)
+{
+    const char *end = s + strcspn(s, ",");
+    int percent = end > s && end[-1] == '%';
+
+    bound->kind = *s == '+' ? SELECT_RELATIVE : SELECT_ABSOLUTE;
+    s += *s == '+';
+    if (end == s) {
+        bound->kind = SELECT_OPEN;
+        return end;
+    }
+    if (percent)
+        bound->kind = SELECT_PERCENT;
+    s = parse_decimal(s, percent ? 4 : 9, &bound->value);
+    return s && s + percent == end ? end : NULL;
+}
+
+static int set_time(void *context, const struct opt *opt, const char *arg)
+{
+    struct opts_select *s = context;
+    const char *rest = parse_bound(arg, &s->from);
+
+    if (rest && *rest == ',')
+        rest = parse_bound(rest + 1, &s->to);
+    return rest && !*rest ? 0 : bad(s, opt, arg);
+}
+
+static uint64_t resolve(const struct select_bound *bound, uint64_t first, uint64_t last,
+                        uint64_t open)
+{
+    switch (bound->kind) {
+    case SELECT_ABSOLUTE:
+        return bound->value;
+    case SELECT_RELATIVE:
+        return first + bound->value;
+    case SELECT_PERCENT:
+        return first +
+               (uint64_t)((double)(last - first) * (double)bound->value / (double)(100 * PERCENT));
+    default:
+        return open;
+    }
+}
+
+void select_window(const struct opts_select *s, uint64_t first, uint64_t last, uint64_t *from,
+                   uint64_t *to)
+{
+    *from = resolve(&s->from, first, last, 0);
+    *to = resolve(&s->to, first, last, UINT64_MAX);
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+const struct opt opts_select_table[] = {
+    {"--select:cpu", NULL, "<list>", "only the trace of these processors, e.g. 0-2,5", add_ranges,
+     offsetof(struct opts_select, cpus), 0, NULL},
+    {"--select:aux", NULL, "<list>", "only these AUX buffers, by number", add_ranges,
+     offsetof(struct opts_select, idxs), 0, NULL},
+    {"--select:pid", NULL, "<list>", "only these processes", add_ranges,
+     offsetof(struct opts_select, pids), 0, NULL},
+    {"--select:tid", NULL, "<list>", "only these threads", add_ranges,
+     offsetof(struct opts_select, tids), 0, NULL},
+    {"--select:comm", NULL, "<name>", "only threads of this name; may be repeated", add_comm, 0, 0,
+     NULL},
+    {"--select:time", NULL, "[<from>][,[<to>]]",
+     "only this stretch of time: seconds as perf shows them, +seconds from the beginning, or "
+     "percent%",
+     set_time, 0, 0, NULL},
+    {.name = NULL},
+};
+
+void opts_select_close(struct opts_select *s)
+{
+    free(s->cpus.range);
+    free(s->pids.range);
+    free(s->tids.range);
+    free(s->idxs.range);
+    free(s->comms);
+}
