@@ -54,7 +54,6 @@ static int set_offset(void *context, const struct opt *opt, const char *arg)
     (void)arg;
     x->print |= PRINT_OFFSET;
     x->events |= TEXT_EVENT_OFFSET;
-    x->flow.flags |= PTL_FLOW_OFFSETS;
     return 0;
 }
 
@@ -306,5 +305,7 @@ int ptxed_options(struct ptxed *x, int argc, char **argv)
         x->print |= PRINT_STAT_INSN | PRINT_STAT_BLOCK;
     if (x->insn_decoder)
         x->print &= ~(PRINT_BLOCKS | PRINT_STAT_BLOCK);
+    if (x->print & (PRINT_BLOCKS | PRINT_STAT_BLOCK))
+        x->flow.flags |= PTL_FLOW_COLD_BLOCKS;
     return 0;
 }

@@ -307,6 +307,7 @@ static int new_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t i
     n->ninsn = code->block.ninsn;
     n->iclass = code->block.iclass;
     n->last_size = code->block.last_size;
+    n->warm = !cache->cold;
     at = node_bucket(n, view->nbuckets);
     n->chain = view->buckets[at];
     view->buckets[at] = n;

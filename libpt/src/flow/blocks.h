@@ -33,6 +33,7 @@ struct ptl__node {
     uint8_t iclass;
     uint8_t mode;
     uint8_t last_size; /* bytes of the last instruction */
+    uint8_t warm;      /* walked before, see cold.h; 1 where that does not matter */
 };
 
 struct ptl__view {
@@ -51,6 +52,7 @@ struct ptl__cache {
     size_t nbuckets, ncodes;
     struct ptl__chunk *chunks; /* of codes */
     void (*free_user)(void *user);
+    uint8_t cold; /* new nodes are not warm */
 };
 
 /* All zero is an empty cache. */

@@ -53,6 +53,7 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
     f->errata = c.errata;
     f->nowalk = (c.flags & (PTL_FLOW_DISTNT | PTL_FLOW_NO_BRANCH)) != 0;
     f->fast = !f->nowalk && !(c.flags & (PTL_FLOW_SLOW | PTL_FLOW_TICKS));
+    f->cache.cold = (c.flags & PTL_FLOW_COLD_BLOCKS) != 0;
     f->space = c.space;
     f->cursor = c.cursor;
     memcpy(f->addr, c.addr, sizeof(f->addr));
@@ -71,6 +72,7 @@ void ptl_flow_free(struct ptl_flow *flow)
     if (!flow)
         return;
     ptl__cache_free(&flow->cache);
+    ptl__cold_free(&flow->cold);
     ptl__free(flow);
 }
 

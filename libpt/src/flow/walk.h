@@ -15,6 +15,7 @@
 
 #include "flow/bind.h"
 #include "flow/blocks.h"
+#include "flow/cold.h"
 #include "flow/retstack.h"
 
 enum ptl__flow_state {
@@ -71,6 +72,7 @@ struct ptl_flow {
 
     /* code */
     struct ptl__cache cache;
+    struct ptl__cold cold;
     struct ptl__view *view;
     const struct ptl_space *space;
     struct ptl_cursor *cursor;

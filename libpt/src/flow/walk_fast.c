@@ -222,8 +222,11 @@ static inline void follow(struct fast *s, int i, uint64_t ip)
     struct ptl__node *next = s->node->succ[i];
 
     s->ip = ip;
-    if (!next && ptl__view_node(&s->f->cache, s->f->view, ip, s->mode, &next) == 0)
+    if (!next) {
+        if (ptl__view_node(&s->f->cache, s->f->view, ip, s->mode, &next) < 0 || !next->warm)
+            next = NULL;
         s->node->succ[i] = next;
+    }
     s->node = next;
 }
 
@@ -355,7 +358,8 @@ static int take_other(struct fast *s)
 
 static int find_node(struct fast *s)
 {
-    return s->node || ptl__view_node(&s->f->cache, s->f->view, s->ip, s->mode, &s->node) == 0;
+    return s->node || (ptl__view_node(&s->f->cache, s->f->view, s->ip, s->mode, &s->node) == 0 &&
+                       s->node->warm);
 }
 
 /* Use all bits, as far as known blocks and room go. */

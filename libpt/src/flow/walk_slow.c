@@ -15,9 +15,10 @@ struct stop {
     uint64_t ip;    /* before this one, if `have_ip` */
     uint64_t ninsn; /* after so many, if not 0 */
     uint8_t have_ip;
+    uint8_t ends; /* a user's block ends at the stop */
 };
 
-static const struct stop no_stop = {0, 0, 0};
+static const struct stop no_stop = {0, 0, 0, 0};
 
 /* --- one block ---------------------------------------------------------------------- */
 
@@ -60,10 +61,12 @@ static int check_loop(struct ptl_flow *f)
 }
 
 /* Does a user's block end here, though no trace is needed? */
-static int ends_users_block(const struct ptl_flow *f, uint8_t iclass)
+static int ends_users_block(const struct ptl_flow *f, const struct ptl__node *node)
 {
-    return (iclass == PTL_INSN_CALL && (f->flags & PTL_FLOW_END_ON_CALL)) ||
-           (iclass == PTL_INSN_JMP && (f->flags & PTL_FLOW_END_ON_JUMP));
+    return (node->iclass == PTL_INSN_CALL && (f->flags & PTL_FLOW_END_ON_CALL)) ||
+           (node->iclass == PTL_INSN_JMP && (f->flags & PTL_FLOW_END_ON_JUMP)) ||
+           ((f->flags & PTL_FLOW_COLD_BLOCKS) && f->step.kind != STEP_EVENT &&
+            ptl__cold_ends(&f->cold, node));
 }
 
 /* The block ran wholly: go on as far as code alone says. Leaves f->at at its last
@@ -82,7 +85,7 @@ static void finish_block(struct ptl_flow *f, struct ptl__node *node)
     at->node = node;
     note_last(f, at->ip, node->target ? node->target : at->end);
     at->unresolved = 0;
-    f->joined = !ends_users_block(f, node->iclass);
+    f->joined = !ends_users_block(f, node);
     switch (node->iclass) {
     case PTL_INSN_CALL:
         if (node->target != at->end)
@@ -104,8 +107,30 @@ static void finish_block(struct ptl_flow *f, struct ptl__node *node)
     }
 }
 
+/* Does the reference's block end inside this one? */
+static int stop_where_cold(struct ptl_flow *f, struct ptl__node *node, struct stop *stop)
+{
+    uint16_t cut;
+    int status;
+
+    if (!(f->flags & PTL_FLOW_COLD_BLOCKS) || f->step.kind == STEP_EVENT)
+        return 0;
+    status = ptl__cold_block(&f->cold, node, f->step.kind == STEP_TIP, &cut);
+    stop->ninsn = cut;
+    stop->ends = cut != 0;
+    return status;
+}
+
+/* The block at f->ip. */
+static int find_block(struct ptl_flow *f, struct ptl__node **node)
+{
+    if (!f->view)
+        return PTL_NOMAP;
+    return ptl__view_node(&f->cache, f->view, f->ip, f->mode ? f->mode : PTL_MODE_64, node);
+}
+
 /* Run the block at f->ip, up to the stop. Returns 0 or what is wrong. */
-static int walk_block(struct ptl_flow *f, const struct stop *stop)
+static int walk_block(struct ptl_flow *f, struct stop stop)
 {
     struct ptl__node *node;
     struct ptl_insn last;
@@ -118,19 +143,14 @@ static int walk_block(struct ptl_flow *f, const struct stop *stop)
         f->block_empty = 1;
     }
     f->at.valid = f->at.unresolved = 0;
-    status = check_loop(f);
-    if (status < 0)
+    if ((status = check_loop(f)) < 0 || (status = find_block(f, &node)) < 0 ||
+        (status = stop_where_cold(f, node, &stop)) < 0)
         return status;
-    status = f->view
-                 ? ptl__view_node(&f->cache, f->view, f->ip, f->mode ? f->mode : PTL_MODE_64, &node)
-                 : PTL_NOMAP;
-    if (status < 0)
-        return status;
-    if (cut_block(node, stop, &ninsn, &size, &last)) {
+    if (cut_block(node, &stop, &ninsn, &size, &last)) {
         ptl__put_block(f, node, ninsn, size);
-        note_last(f, node->ip + size - last.size, node->ip + size);
-        f->ip = node->ip + size;
-        f->joined = 1;
+        f->ip = ptl__mode_ip(node->mode, node->ip + size);
+        note_last(f, node->ip + size - last.size, f->ip);
+        f->joined = !stop.ends;
     } else {
         ninsn = node->ninsn;
         ptl__put_block(f, node, ninsn, node->size);
@@ -213,7 +233,7 @@ static int walk_tnt(struct ptl_flow *f)
     int status;
 
     if (!f->at.unresolved) {
-        status = walk_block(f, &no_stop);
+        status = walk_block(f, no_stop);
         if (status < 0 || !f->at.unresolved)
             return status;
     }
@@ -239,7 +259,7 @@ static int walk_tip(struct ptl_flow *f)
     int status;
 
     if (!f->at.unresolved) {
-        status = walk_block(f, &no_stop);
+        status = walk_block(f, no_stop);
         if (status < 0 || !f->at.unresolved)
             return status;
     }
@@ -334,13 +354,13 @@ static int unresolved_at(struct ptl_flow *f)
 
 static int walk_at(struct ptl_flow *f)
 {
-    struct stop stop = {f->step.ip, 0, 1};
+    struct stop stop = {f->step.ip, 0, 1, 0};
 
     errata_bdm64(f);
     if (f->at.unresolved)
         return unresolved_at(f);
     if (f->ip != f->step.ip)
-        return walk_block(f, &stop);
+        return walk_block(f, stop);
     if (errata_skd022(f))
         return 0;
     f->at.valid = 0;
@@ -374,7 +394,7 @@ static int apply_after(struct ptl_flow *f)
 
 static int walk_after(struct ptl_flow *f)
 {
-    struct stop stop = {f->step.ip, 0, 1};
+    struct stop stop = {f->step.ip, 0, 1, 0};
     int status;
 
     if (f->at.valid && f->at.ip == f->step.ip && bind_here(f))
@@ -382,10 +402,10 @@ static int walk_after(struct ptl_flow *f)
     if (f->at.unresolved)
         return PTL_BAD_QUERY;
     if (f->ip != f->step.ip)
-        return walk_block(f, &stop);
+        return walk_block(f, stop);
     stop.have_ip = 0;
     stop.ninsn = 1;
-    status = walk_block(f, &stop);
+    status = walk_block(f, stop);
     if (status < 0)
         return status;
     if (f->at.valid)
@@ -411,24 +431,24 @@ static int walk_class(struct ptl_flow *f)
         if (f->at.unresolved)
             return PTL_BAD_QUERY;
     }
-    return walk_block(f, &no_stop);
+    return walk_block(f, no_stop);
 }
 
 static int walk_target(struct ptl_flow *f)
 {
-    struct stop stop = {f->step.ip, 0, 1};
+    struct stop stop = {f->step.ip, 0, 1, 0};
 
     if (f->at.unresolved)
         return ptl__flow_apply(f);
     f->at.valid = 0;
     if (f->ip == f->step.ip)
         return ptl__flow_apply(f);
-    return walk_block(f, &stop);
+    return walk_block(f, stop);
 }
 
 static int walk_count(struct ptl_flow *f)
 {
-    struct stop stop = {0, f->step.count - f->since, 0};
+    struct stop stop = {0, f->step.count - f->since, 0, 0};
 
     if (f->since > f->step.count)
         return PTL_BAD_PACKET;
@@ -436,7 +456,7 @@ static int walk_count(struct ptl_flow *f)
         return ptl__flow_apply(f);
     if (f->at.unresolved)
         return PTL_BAD_QUERY;
-    return walk_block(f, &stop);
+    return walk_block(f, stop);
 }
 
 static int walk_event(struct ptl_flow *f)
