@@ -25,6 +25,7 @@ cmake --install "$PT_BUILD" --prefix "$prefix" >"$tmp/log" 2>&1 || fail "install
             echo "$path"
         done
     (cd "$PT_SOURCE/libpt" && find include/pt -name '*.h')
+    [ ! -x "$PT_BUILD/bin/ptdump" ] || (cd "$PT_SOURCE/doc" && find man -name '*.1' | sed 's,^man,share/man/man1,')
 } | LC_ALL=C sort >"$tmp/want"
 listing "$prefix" >"$tmp/got"
 same "manifest" "$tmp/want" "$tmp/got"
@@ -80,6 +81,22 @@ if command -v c++ >/dev/null; then
 else
     echo "no C++ compiler: find_package not tried"
 fi
+
+# As part of another project: the library alone, without tools, tests and their dependencies.
+mkdir "$tmp/parent"
+cat >"$tmp/parent/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(parent LANGUAGES C)
+add_subdirectory("$PT_SOURCE" libpt)
+add_executable(consumer "$here/consumer/consumer.c")
+target_link_libraries(consumer PRIVATE libpt::static)
+END
+if cmake -S "$tmp/parent" -B "$tmp/parent/build" >"$tmp/log" 2>&1 &&
+    cmake --build "$tmp/parent/build" --target help | grep -qE 'ptdump|test_|example_'; then
+    fail "as a subproject: more than the library"
+fi
+cmake --build "$tmp/parent/build" --target consumer >>"$tmp/log" 2>&1 || cat "$tmp/log"
+runs "as a subproject" "$tmp/parent/build/consumer"
 
 alone() { # HEADER COMPILER...: the header is all that the file includes, twice
     local header=$1
