@@ -44,14 +44,14 @@ static void last_ip(struct ptl_last_ip *last, const struct ptl_packet *packet)
 {
     struct ptl_last_ip before = *last, again = *last;
     uint64_t payload;
-    int status = ptl_last_ip_update(last, packet->payload.ip.ipc, packet->payload.ip.ip);
+    uint8_t ipc;
 
-    CHECK(!status);
+    CHECK(!ptl_last_ip_update(last, packet->payload.ip.ipc, packet->payload.ip.ip));
     if (last->suppressed)
         return;
-    status = ptl_last_ip_update(&again, (uint8_t)ptl_last_ip_compress(&before, last->ip, &payload),
-                                payload);
-    CHECK(!status && again.ip == last->ip);
+    ipc = (uint8_t)ptl_last_ip_compress(&before, last->ip, &payload);
+    CHECK(!ptl_last_ip_update(&again, ipc, payload));
+    CHECK(again.ip == last->ip);
 }
 
 static void trace(const uint8_t *buf, size_t len, uint32_t flags, struct ptl_clock *clock)
