@@ -38,7 +38,8 @@ struct recording {
     struct stream **streams;
     size_t stream_count;
     uint64_t from, to; /* ticks: the window */
-    int by_task;       /* some tasks are not selected */
+    uint64_t syncs;
+    int by_task; /* some tasks are not selected */
     struct report report;
     struct stream *lead_of; /* for whom `lead` was made, and when */
     uint64_t lead_time;
@@ -309,6 +310,8 @@ static int print_one(struct stream *s, const struct ptl_item *item)
     int status = 0;
 
     s->time = item->tsc;
+    if (item->kind == PTL_ITEM_EVENT)
+        s->rec->syncs += item->u.event->type == PTL_EV_SYNC;
     if (item->kind == PTL_ITEM_EVENT && item->u.event->type == PTL_EV_CONTEXT)
         on_context(s, item->u.event);
     if (item->kind == PTL_ITEM_ERROR && item->u.error->status == PTL_NOMAP)
@@ -412,7 +415,7 @@ static int conclude(struct recording *rec)
     const char *prog = rec->x->prog, *path = rec->x->recording.path;
     int lost = report_end(&rec->report, prog, path, rec->session);
 
-    if (!rec->stream_count || !stats->syncs)
+    if (!rec->syncs)
         opts_error(prog, "%s: nothing to decode%s.", path,
                    rec->stream_count ? ": no whole PSB+ in the trace" : " is selected");
     if (stats->errors)
@@ -420,7 +423,7 @@ static int conclude(struct recording *rec)
                    path, (unsigned long long)stats->errors, stats->errors > 1 ? "s" : "",
                    (unsigned long long)stats->first.offset, ptl_strstatus(stats->first.status),
                    (unsigned long long)stats->first.ip);
-    if (!stats->syncs || (stats->errors && !stats->insns))
+    if (!rec->syncs || (stats->errors && !stats->insns))
         return EXIT_NOTHING;
     return stats->errors || lost ? EXIT_PARTLY : EXIT_ALL;
 }

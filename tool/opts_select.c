@@ -182,9 +182,9 @@ const struct opt opts_select_table[] = {
      offsetof(struct opts_select, tids), 0, NULL},
     {"--select:comm", NULL, "<name>", "only threads of this name; may be repeated", add_comm, 0, 0,
      NULL},
-    {"--select:time", NULL, "[<from>][,[<to>]]",
-     "only this stretch of time: seconds as perf shows them, +seconds from the beginning, or "
-     "percent%",
+    {"--select:time", NULL, "<from>[,<to>]",
+     "only this stretch of time (either end may be empty): seconds as perf shows them, +seconds "
+     "from the beginning, or percent%",
      set_time, 0, 0, NULL},
     {.name = NULL},
 };

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recordings of several processes, made by hand: whose code does ptxed show?
+
+Each scenario is a trace of short runs (PSB+, TIP.PGE, some code, TIP.PGD), sideband that says
+who ran and what was mapped, and the addresses that must come out. The processes map different
+code at the same place, so a wrong choice shows. Where perf is installed it must say the same,
+except where it is known to differ.
+"""
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+source = os.environ.get('PT_SOURCE', os.path.join(os.path.dirname(__file__), '../..'))
+build = os.environ.get('PT_BUILD', os.path.join(source, 'build'))
+shared = os.environ.get('PT_SHARED', os.path.join(source, '../shared'))
+maker = os.path.join(shared, 'facts/mkperf.py')
+ptxed = os.path.join(build, 'bin/ptxed')
+if not os.path.exists(maker):
+    print('skipped: no facts/mkperf.py beside the repository')
+    sys.exit(77)
+spec = importlib.util.spec_from_file_location('mkperf', maker)
+mkperf = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(mkperf)
+perf = shutil.which('perf')
+tmp = tempfile.mkdtemp()
+failures = 0
+
+# --- packets ------------------------------------------------------------------------
+
+PSB = b'\x02\x82' * 8
+MODE64 = b'\x99\x01'
+PSBEND = b'\x02\x23'
+CBR = b'\x02\x03\x20\x00'
+
+
+def tsc(t):
+    return b'\x19' + t.to_bytes(7, 'little')
+
+
+def ip(opcode, address):
+    return bytes([opcode | 6 << 5]) + address.to_bytes(8, 'little')
+
+
+def pge(address):
+    return ip(0x11, address)
+
+
+PGD = b'\x01'
+TNT_TAKEN, TNT_NOT = b'\x06', b'\x04'
+
+
+def psb(t):
+    return PSB + tsc(t) + CBR + PSBEND
+
+
+def run(t, address, packets=b''):
+    """Code from `address` to the next branch out of the traced range."""
+    return psb(t) + MODE64 + pge(address) + packets + PGD
+
+
+# --- code ---------------------------------------------------------------------------
+
+HERE = 0x401000
+A = bytes.fromhex('90900f05')      # nop; nop; syscall
+B = bytes.fromhex('0f1f000f05')    # nop (3 bytes); syscall
+C = bytes.fromhex('6690909090') + bytes.fromhex('0f05')
+IPS = {'a': [0, 1, 2], 'b': [0, 3], 'c': [0, 2, 3, 4, 5]}
+
+
+def file(name, content):
+    path = os.path.join(tmp, name)
+    with open(path, 'wb') as fh:
+        fh.write(content)
+    return path
+
+
+pages = {n: c.ljust(0x1000, b'\xcc') for n, c in (('a', A), ('b', B), ('c', C))}
+a, b, c = (file(n, pages[n]) for n in 'abc')
+both = file('both', pages['a'] + pages['b'])
+
+
+def want(letters):
+    return [HERE + o for x in letters for o in IPS[x]]
+
+
+# --- comparing ------------------------------------------------------------------------
+
+
+def decode(path, *options):
+    """Addresses, all lines, messages, exit status."""
+    r = subprocess.run([ptxed, '--no-inst', *options, path], capture_output=True, text=True)
+    ips = [int(m, 16) for m in re.findall(r'^(?:.* )?([0-9a-f]{16})$', r.stdout, re.M)]
+    return ips, r.stdout, r.stderr, r.returncode
+
+
+def by_perf(path):
+    r = subprocess.run(['perf', 'script', '-f', '-i', path, '--itrace=i1i', '-F', 'ip'],
+                       capture_output=True, text=True)
+    return [int(x, 16) for x in r.stdout.split()]
+
+
+def fail(name, text):
+    global failures
+    failures += 1
+    print('FAIL: %s: %s' % (name, text))
+
+
+def same(name, got, expected):
+    if got == expected:
+        print('ok: ' + name)
+    else:
+        fail(name, '%r instead of %r' % (got, expected))
+
+
+def hexes(ips):
+    return ' '.join('%x' % i for i in ips)
+
+
+def check(name, path, letters, *options, oracle=True, status=0):
+    ips, out, err, code = decode(path, *options)
+    same(name, hexes(ips), hexes(want(letters)))
+    if code != status:
+        fail(name, 'exit status %d: %s' % (code, err))
+    if oracle and perf:
+        same(name + ' (perf)', hexes(by_perf(path)), hexes(want(letters)))
+    return out, err
+
+
+def make(name, trace, events, *options, pid=100, image=a):
+    """A recording of CPU 0; process 100 has `image` from the beginning."""
+    path, pt = os.path.join(tmp, name + '.data'), file(name + '.pt', trace)
+    command = [sys.executable, maker, '-o', path, '--pid', str(pid), '--shift', '0', '--mult', '1',
+               '--zero', '0', '--pt', pt + ',ref=1000']
+    if image:
+        command += ['--image', '%s@%#x:raw' % (image, HERE)]
+    for event in events:
+        command += ['--event', event]
+    subprocess.run(command + list(options), check=True, stderr=subprocess.DEVNULL)
+    return path
+
+
+def mmap(pid, path, t, pgoff=0):
+    return 'mmap2 pid=%d tid=%d addr=%d size=4096 pgoff=%d file=%s tsc=%d' % (
+        pid, pid, HERE, pgoff, path, t)
+
+
+def to(pid, t, old=100):
+    return ['switch_out pid=%d tid=%d tsc=%d' % (old, old, t),
+            'switch_in pid=%d tid=%d tsc=%d' % (pid, pid, t + 1)]
+
+
+# --- scenarios --------------------------------------------------------------------------
+
+three = run(10000, HERE) + run(20000, HERE) + run(30000, HERE)
+
+check('one process', make('one', three, []), 'aaa')
+
+check('switches', make('switches', three, [
+    'comm pid=200 tid=200 name=other tsc=5000', mmap(200, b, 5001),
+    *to(200, 15000), *to(100, 25000, 200)]), 'aba')
+
+check('fork', make('fork', three, [
+    'fork pid=200 ppid=100 tid=200 ptid=100 tsc=12000', *to(200, 15000),
+    mmap(100, c, 16000), *to(100, 25000, 200)]), 'aac')
+
+# perf keeps the old mappings over an exec and only overlays the new ones.
+check('exec', make('exec', three, [
+    'fork pid=200 ppid=100 tid=200 ptid=100 tsc=12000', *to(200, 15000),
+    'comm pid=200 tid=200 name=new exec=1 tsc=25000', mmap(200, b, 25001)]), 'aab')
+
+check('remap at another offset', make('remap', three, [
+    mmap(100, both, 12000), mmap(100, both, 25000, 0x1000)]), 'aab')
+
+check('later in the file, earlier in time', make('late', three, [
+    mmap(100, c, 25000), mmap(100, b, 15000)]), 'abc')
+
+check('a thread', make('thread', three, [
+    'fork pid=100 ppid=100 tid=101 ptid=100 tsc=12000',
+    'switch_out pid=100 tid=100 tsc=15000', 'switch_in pid=100 tid=101 tsc=15001']), 'aaa')
+
+# Selection and fields.
+switches = os.path.join(tmp, 'switches.data')
+check('select by pid', switches, 'b', '--select:pid', '200', oracle=False)
+check('select by name', switches, 'b', '--select:comm', 'other', oracle=False)
+check('select by cpu', switches, 'aba', '--select:cpu', '0', oracle=False)
+check('nothing selected', switches, '', '--select:cpu', '7', oracle=False, status=2)
+check('select by time', switches, 'ba', '--select:time', '0.000018', oracle=False)
+check('select by time, both ends', switches, 'b', '--select:time', '0.000018,0.000021',
+      oracle=False)
+out = decode(switches, '--fields', 'pid,cpu,time')[1]
+same('fields', [x.split()[0] for x in out.splitlines() if x.endswith('401000')],
+     ['100', '200', '100'])
+out = decode(switches, '--sb:switch')[1]
+same('context lines', re.findall(r'\[context: pid-([0-9a-f]+)\]', out), ['64', 'c8', '64'])
+
+# Files that are not there: named once, with the reason and the remedy.
+gone = make('gone', three, [mmap(100, '/no/such-file', 15000), mmap(100, '/no/such-file', 25000)])
+ips, out, err, code = decode(gone)
+same('missing file: what can be decoded', hexes(ips), hexes(want('a')))
+same('missing file: named once', err.count('/no/such-file'), 1)
+same('missing file: why', 'No such file or directory' in err and '--sysroot' in err, True)
+same('missing file: exit status', code, 1)
+
+# The same recording and its files, moved below another root.
+root = os.path.join(tmp, 'root')
+os.makedirs(root + tmp)
+for name in ('a', 'b', 'c', 'both'):
+    shutil.move(os.path.join(tmp, name), root + tmp)
+check('sysroot', switches, 'aba', '--sysroot', root, oracle=False)
+same('without it', hexes(decode(switches)[0]), '')
+for name in ('a', 'b', 'c', 'both'):
+    shutil.move(root + tmp + '/' + name, os.path.join(tmp, name))
+
+# Trace that was lost: decoding goes on at the next PSB, and it is said.
+lost = make('lost', run(10000, HERE) + psb(12000) + MODE64 + pge(HERE), [], '--pt',
+            file('lost2.pt', b'\x0d' * 3 + run(30000, HERE)) + ',offset=400,ref=1000')
+subprocess.run([sys.executable, maker, '-o', lost, '--pid', '100', '--shift', '0', '--mult', '1',
+                '--zero', '0', '--image', '%s@%#x:raw' % (a, HERE), '--pt',
+                os.path.join(tmp, 'lost.pt') + ',ref=1000,flags=1', '--pt',
+                os.path.join(tmp, 'lost2.pt') + ',offset=400,ref=1000'], check=True,
+               stderr=subprocess.DEVNULL)
+ips, out, err, code = decode(lost)
+same('lost trace', hexes(ips), hexes(want('aa')))
+same('lost trace is said', '[trace lost: buffer full]' in out and 'lost:' in err, True)
+
+# No time: by the order of the AUX records.
+check('no time', make('timeless', three, [], '--per-thread', '--config', '0x2001'), 'aaa')
+
+# The kernel: code patched while it ran; and no image of it.
+KERNEL = 0xffffffff81000000
+nop, jne = bytes.fromhex('0f1f440000'), bytes.fromhex('0f8500000000')[:6]
+code = bytes.fromhex('90') + b'\x66\x90' + bytes.fromhex('900f07')  # nop; xchg; nop; sysret
+kernel = file('kernel', code.ljust(0x1000, b'\x90'))
+poke = 'text_poke addr=%#x old=6690 new=7501 tsc=20000' % (KERNEL + 1)
+trace = (run(10000, KERNEL) + run(30000, KERNEL, TNT_TAKEN))
+folder = os.path.join(tmp, 'kernel.data.d')
+subprocess.run([sys.executable, maker, '-o', folder, '--dir', '--pid', '100', '--shift', '0',
+                '--mult', '1', '--zero', '0', '--kcore', '%s@%#x' % (kernel, KERNEL), '--pt',
+                file('kernel.pt', trace) + ',ref=1000', '--event', poke], check=True,
+               stderr=subprocess.DEVNULL)
+ips, out, err, code = decode(folder)
+same('text poke', hexes(ips), hexes([KERNEL + o for o in (0, 1, 3, 4, 0, 1, 4)]))
+if perf:
+    same('text poke (perf)', hexes(by_perf(folder)),
+         hexes([KERNEL + o for o in (0, 1, 3, 4, 0, 1, 4)]))
+shutil.rmtree(folder + '/kcore_dir')
+ips, out, err, code = decode(folder)
+same('no kernel image', len(re.findall(r'no kernel image', err)), 1)
+same('no kernel image: what to do', '--kcore' in err, True)
+
+# Two CPUs by time.
+two = os.path.join(tmp, 'two.data')
+subprocess.run([sys.executable, maker, '-o', two, '--pid', '100', '--ncpus', '2', '--shift', '0',
+                '--mult', '1', '--zero', '0', '--image', '%s@%#x:raw' % (a, HERE),
+                '--pt', file('cpu0.pt', run(10000, HERE) + run(30000, HERE)) + ',cpu=0,idx=0,ref=1',
+                '--pt', file('cpu1.pt', run(20000, HERE) + run(40000, HERE)) + ',cpu=1,idx=1,ref=1',
+                '--event', 'switch_in pid=200 tid=200 cpu=1 tsc=5000', '--event', mmap(200, b, 4000)],
+               check=True, stderr=subprocess.DEVNULL)
+check('queue after queue', two, 'aabb', oracle=False)
+check('merged', two, 'abab', '--merge', oracle=False)
+check('one CPU', two, 'bb', '--select:cpu', '1', oracle=False)
+
+# The containers that recorders write.
+exe, raw = mkperf.demo(tmp)
+for name, options in [('per CPU', []), ('per thread', ['--per-thread']),
+                      ('CPU-wide switches', ['--wide']), ('no dummy event', ['--no-tracking']),
+                      ('CPU 3 of 8', ['--cpu', '3', '--ncpus', '8']), ('snapshot', ['--snapshot']),
+                      ('compressed', ['--compress', '37']), ('directory', ['--dir']),
+                      ('pipe', ['--pipe']),
+                      ('no features', ['--skip-feature=%d' % k for k in (3, 4, 7, 9, 11, 12, 18)])]:
+    path = os.path.join(tmp, 'container')
+    subprocess.run(['rm', '-rf', path], check=True)
+    subprocess.run([sys.executable, maker, '-o', path, '--image', exe, '--pt', raw] + options,
+                   check=True, stderr=subprocess.DEVNULL)
+    ips, out, err, code = decode(path)
+    same(name, hexes(ips), hexes(mkperf.DEMO_IPS))
+    same(name + ': exit status', code, 0)
+
+shutil.rmtree(tmp)
+print('%d failed' % failures if failures else 'all passed')
+sys.exit(1 if failures else 0)
