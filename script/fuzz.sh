@@ -8,18 +8,19 @@ cd "$(dirname "$0")/.."
 seconds=${1:-60}
 shift || true
 
-cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz >build-fuzz/build.log 2>&1 || { tail -30 build-fuzz/build.log; exit 1; }
 seeds=$(mktemp -d)
 trap 'rm -rf "$seeds"' EXIT
 python3 test/fuzz/seeds.py "$seeds"
-mkdir -p build-fuzz/finds
 
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || for source in test/fuzz/fuzz_*.c; do
     target=$(basename "$source" .c)
     targets+=("${target#fuzz_}")
 done
+cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}" >build-fuzz/build.log 2>&1 ||
+    { tail -30 build-fuzz/build.log; exit 1; }
+mkdir -p build-fuzz/finds
 failed=0
 for target in "${targets[@]}"; do
     corpus=build-fuzz/corpus/$target
