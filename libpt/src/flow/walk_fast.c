@@ -129,7 +129,7 @@ static void take_tnt(struct fast *s, uint64_t bits, unsigned size)
     s->offset = offset_of(s);
 }
 
-/* Packets of time, by the usual way. */
+/* Packets of time, by the usual way. Among them is BBP, after which bytes mean something else. */
 static int take_time(struct fast *s)
 {
     int did;
@@ -137,7 +137,7 @@ static int take_time(struct fast *s)
     s->f->bind.pos = s->p;
     did = ptl__bind_time(&s->f->bind);
     s->p = s->f->bind.pos;
-    return did;
+    return did && ptl__bind_idle(&s->f->bind);
 }
 
 /* The target of the TIP at `p`, not taken yet. Returns its size, or 0. */
@@ -239,6 +239,19 @@ static inline void used(struct fast *s)
     s->checked = 0;
 }
 
+/* The slow path's check_loop() for the block at `ip`. Returns 0 if that finds a loop. */
+static int check_loop(struct fast *s, uint64_t ip)
+{
+    if (ip == s->loop_ip || s->run > FLOW_MAX_INSNS)
+        return 0;
+    s->prev_loop_ip = s->loop_ip;
+    s->checked = 1;
+    if (!(s->hops & (s->hops + 1)))
+        s->loop_ip = ip;
+    s->hops++;
+    return 1;
+}
+
 /* On through code alone, to link `i`. Returns 0 where the slow path must decide: a loop. */
 static int go_on(struct fast *s, int i, uint64_t ip, uint32_t end_flag)
 {
@@ -251,14 +264,7 @@ static int go_on(struct fast *s, int i, uint64_t ip, uint32_t end_flag)
     s->run += s->node->ninsn;
     s->flags = (uint8_t)(s->speculative | (s->f->flags & end_flag ? 0 : PTL_ITEM_CONTINUED));
     follow(s, i, ip);
-    if (ip == s->loop_ip || s->run > FLOW_MAX_INSNS)
-        return 0;
-    s->prev_loop_ip = s->loop_ip;
-    s->checked = 1;
-    if (!(s->hops & (s->hops + 1)))
-        s->loop_ip = ip;
-    s->hops++;
-    return 1;
+    return check_loop(s, ip);
 }
 
 static uint64_t end_of(const struct fast *s)
@@ -401,6 +407,8 @@ void ptl__walk_fast(struct ptl_flow *f)
     int more;
 
     enter(&s, f);
+    if (s.hops && !check_loop(&s, s.ip))
+        return;
     do {
         more = s.n ? 1 : refill(&s);
         if (more == 1)

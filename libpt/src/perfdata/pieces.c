@@ -380,7 +380,7 @@ static int resolve(struct ptl_perf *perf)
 
     for (uint32_t q = 0; q < perf->queue_count; q++) {
         struct ptl_perf_queue *queue = &perf->queues[q];
-        queue->pieces = perf->pieces + i;
+        queue->pieces = perf->pieces ? perf->pieces + i : NULL;
         queue->piece_count = i;
         for (; i < perf->piece_count && perf->pieces[i].queue == q; i++)
             queue->size += perf->pieces[i].size;
