@@ -339,20 +339,13 @@ static int resync(struct dump *dump)
     return sync_at(dump, at > back ? at - back : 0);
 }
 
-void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base)
+/* All packets from dump->pos on. */
+static void dump_rest(struct dump *dump)
 {
     const uint32_t block = PTL_DECODE_BLOCK4 | PTL_DECODE_BLOCK8;
-    const uint8_t *passed = buf;
+    const uint8_t *passed = dump->pos;
     int status;
 
-    dump->begin = buf;
-    dump->end = buf + len;
-    dump->base = base;
-    start(dump, buf);
-    if (!dump->options->no_sync && !sync_at(dump, 0)) {
-        dump->result.unsynced++;
-        return;
-    }
     while (dump->pos < dump->end) {
         if (dump->hooks.passed && (size_t)(dump->pos - passed) >= PASSED_STEP) {
             passed = dump->pos;
@@ -364,17 +357,50 @@ void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base
         if (status == PTL_EOS) {
             if (dump->pos < dump->end) {
                 dump->result.cuts++;
-                dump->result.cut_offset = base + (uint64_t)(dump->pos - buf);
+                dump->result.cut_offset = dump->base + (uint64_t)(dump->pos - dump->begin);
             }
             return;
         }
         if (status) {
             dump->result.errors++;
             error_line(dump, "error decoding packet", status);
-            if (!resync(dump))
+            dump->lost = !resync(dump);
+            if (dump->lost)
                 return;
         }
     }
+}
+
+void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base)
+{
+    dump->begin = buf;
+    dump->end = buf + len;
+    dump->base = base;
+    dump->lost = 0;
+    start(dump, buf);
+    if (!dump->options->no_sync && !sync_at(dump, 0)) {
+        dump->lost = 1;
+        dump->result.unsynced++;
+        return;
+    }
+    dump_rest(dump);
+}
+
+void dump_on(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base)
+{
+    int cut = dump->pos < dump->end;
+
+    if (dump->lost || (cut && buf != dump->end)) {
+        dump_range(dump, buf, len, base);
+        return;
+    }
+    if (cut) /* the packet's other half is here */
+        dump->result.cuts--;
+    dump->begin = cut ? dump->pos : buf;
+    dump->base = base - (cut ? (uint64_t)(buf - dump->pos) : 0);
+    dump->pos = dump->begin;
+    dump->end = buf + len;
+    dump_rest(dump);
 }
 
 /* --- set up ------------------------------------------------------------------------- */

@@ -53,6 +53,7 @@ struct dump {
     /* within a stretch: */
     const uint8_t *begin, *end, *pos;
     uint64_t base; /* the offset of `begin` in the output */
+    int lost;      /* no PSB was found in what is left of it */
     uint32_t flags;
     int in_psb;
     struct ptl_last_ip last_ip;
@@ -67,5 +68,8 @@ void dump_init(struct dump *dump, const struct dump_options *options,
 
 /* Dump `len` bytes at `buf`; the first one is printed as offset `base`. */
 void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base);
+
+/* Go on in the next stretch of the same stream: nothing was lost in between. */
+void dump_on(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base);
 
 #endif

@@ -2,15 +2,13 @@
 /* main.c - ptdump: from the command line to the dump loop and the exit status. */
 #include "infile.h"
 #include "options.h"
+#include "recording.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define OUT_SIZE (256u << 10) /* stays in the second-level cache */
-
-/* Everything was decoded; something was not; wrong usage or nothing to decode. */
-enum { EXIT_ALL = 0, EXIT_PART = 1, EXIT_NONE = 2 };
 
 /* What happens between packets. */
 struct between {
@@ -78,24 +76,30 @@ int main(int argc, char **argv)
     struct options options;
     struct infile file;
     struct out out;
-    int status = options_parse(&options, argc, argv), failed;
+    int status = options_parse(&options, argc, argv), directory = 0, failed;
 
     if (!status)
+        directory = recording_is_directory(options.file);
+    if (!status && !directory)
         status = infile_open(&file, options.prog, options.file);
     if (status)
         return status - 1;
     if (out_open(&out, STDOUT_FILENO, OUT_SIZE)) {
         opts_error(options.prog, "out of memory");
-        infile_close(&file);
         return EXIT_NONE;
     }
-    status = run(&options, &file, &out);
+    if (directory || recording_is_file(&file))
+        status = recording_run(&options, directory ? NULL : &file, &out);
+    else
+        status = run(&options, &file, &out);
     failed = out_close(&out);
     if (failed) {
         opts_error(options.prog, "failed to write: %s", strerror(failed));
         status = EXIT_NONE;
     }
-    infile_close(&file);
+    if (!directory)
+        infile_close(&file);
+    opts_select_close(&options.select);
     opts_sideband_close(&options.sideband);
     return status;
 }

@@ -29,7 +29,8 @@ static void describe(struct opts *opts, struct options *options)
     opts->prog = options->prog;
     opts->table = table;
     opts->usage = "[<options>] <ptfile>[:<from>[-<to>]]";
-    opts->about = "Print the packets of a processor trace, one a line. <from> and <to> limit the "
+    opts->about = "Print the packets of a processor trace, one a line. <ptfile> is raw trace or a "
+                  "recording: a perf.data file or directory. <from> and <to> limit the "
                   "file to a range of bytes; - is standard input. Exit status: 0 everything was "
                   "decoded; 1 something was not; 2 wrong usage or nothing to decode.";
     opts->context = options;
@@ -72,6 +73,17 @@ static int set_flag(void *context, const struct opt *opt, const char *arg)
 {
     (void)arg;
     ((uint8_t *)context)[opt->value] = 1;
+    return 0;
+}
+
+/* opt->value is an EXTRACT_*. */
+static int set_extract(void *context, const struct opt *opt, const char *arg)
+{
+    struct options *options = context;
+
+    options->extract.what |= (unsigned)opt->value;
+    if (arg)
+        options->extract.prefix = arg;
     return 0;
 }
 
@@ -132,6 +144,39 @@ static const struct opt table[] = {
      .flags = OPT_SUB,
      .sub = opts_sideband_table,
      .value = offsetof(struct options, sideband)},
+    {.name = "", .help = "of a recording (perf.data)"},
+    {.name = "select",
+     .flags = OPT_SUB,
+     .sub = opts_select_table,
+     .value = offsetof(struct options, select)},
+    {.name = "--list-aux",
+     .help = "instead of packets: a line per piece of trace.",
+     .apply = set_extract,
+     .value = EXTRACT_LIST_AUX},
+    {.name = "--list-config",
+     .help = "instead of packets: processor, timing, events; a name and a value a line.",
+     .apply = set_extract,
+     .value = EXTRACT_LIST_CONFIG},
+    {.name = "--list-files",
+     .help = "instead of packets: the names of mapped files, each ended by a zero byte.",
+     .apply = set_extract,
+     .value = EXTRACT_LIST_FILES},
+    {.name = "--extract-aux",
+     .arg = "<prefix>",
+     .help = "write the trace of each AUX buffer to <prefix>-aux-idx<n>.bin.",
+     .apply = set_extract,
+     .value = EXTRACT_AUX},
+    {.name = "--extract-pieces",
+     .arg = "<prefix>",
+     .help = "write each piece of trace (each snapshot) to <prefix>-aux-idx<n>.<m>.bin.",
+     .apply = set_extract,
+     .value = EXTRACT_PIECES},
+    {.name = "--extract-sideband",
+     .arg = "<prefix>",
+     .help = "write the records of each processor to <prefix>-sideband-cpu<n>.pevent, those of "
+             "none to <prefix>-sideband.pevent.",
+     .apply = set_extract,
+     .value = EXTRACT_SIDEBAND},
     {.name = NULL},
 };
 

@@ -4,14 +4,30 @@
 #define PTDUMP_OPTIONS_H
 
 #include "dump.h"
+#include "opts_select.h"
 #include "opts_sideband.h"
 #include "opts_timing.h"
 
+#define EXTRACT_LIST_AUX    0x01u
+#define EXTRACT_LIST_CONFIG 0x02u
+#define EXTRACT_LIST_FILES  0x04u
+#define EXTRACT_AUX         0x08u
+#define EXTRACT_PIECES      0x10u
+#define EXTRACT_SIDEBAND    0x20u
+
+/* Instead of packets: what is in a recording. */
+struct extract_options {
+    unsigned what;      /* EXTRACT_* */
+    const char *prefix; /* of files to write; NULL: the name of the recording */
+};
+
 struct options {
     const char *prog;
-    const char *file; /* "F[:from[-to]]", "-" for standard input */
+    const char *file; /* "F[:from[-to]]" or a recording, "-" for standard input */
     struct opts_timing timing;
     struct opts_sideband sideband;
+    struct opts_select select;
+    struct extract_options extract;
     struct dump_options dump;
 };
 

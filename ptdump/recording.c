@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* recording.c - see recording.h. */
+#include "recording.h"
+
+#include "unzip.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct view {
+    struct options *options;
+    const char *name;
+    const struct ptl_perf *perf;
+    struct out *out;
+    struct dump dump;
+    struct sb_print sideband;
+    uint64_t from, to; /* ns */
+    uint64_t shown;    /* pieces */
+};
+
+int recording_is_directory(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+int recording_is_file(const struct infile *file)
+{
+    static const char *const magics[] = {"PERFILE2", "2ELIFREP", "PERFFILE", "ELIFFREP"};
+
+    for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+        if (file->len >= 8 && !memcmp(file->bytes, magics[i], 8))
+            return 1;
+    return 0;
+}
+
+/* --- configuration -------------------------------------------------------------- */
+
+/* What the recording says, where no option says otherwise. */
+static void configure(struct opts_timing *timing, const struct ptl_perf *perf)
+{
+    const struct ptl_perf_info *info = ptl_perf_info(perf);
+    const struct ptl_perf_pt *pt = ptl_perf_pt(perf);
+    struct ptl_clock_config *clock = &timing->clock;
+
+    if (!timing->have_cpu && info->intel) {
+        timing->cpu.family = info->cpu_family;
+        timing->cpu.model = info->cpu_model;
+        timing->cpu.stepping = info->cpu_stepping;
+        timing->have_cpu = 1;
+    }
+    if (!pt)
+        return;
+    if (!clock->mtc_freq && pt->mtc)
+        clock->mtc_freq = pt->mtc_freq;
+    if (!clock->nom_freq && pt->info.max_nonturbo <= UINT8_MAX)
+        clock->nom_freq = (uint8_t)pt->info.max_nonturbo;
+    if (!clock->cpuid_15_eax && !clock->cpuid_15_ebx && pt->info.ctc_num <= UINT32_MAX &&
+        pt->info.ctc_den <= UINT32_MAX) {
+        clock->cpuid_15_ebx = (uint32_t)pt->info.ctc_num;
+        clock->cpuid_15_eax = (uint32_t)pt->info.ctc_den;
+    }
+}
+
+static void show_sideband(void *context, uint64_t tsc)
+{
+    struct view *view = context;
+
+    sb_print_until(&view->sideband, view->out, tsc);
+}
+
+/* The records that concern a queue: of its CPU, or of none. */
+static int queue_sideband(const struct view *view, const struct ptl_perf_queue *queue,
+                          struct ptl_sideband **sideband)
+{
+    const struct ptl_sideband_config config = {.size = sizeof(config),
+                                               .flags = PTL_SB_KEEP | PTL_SB_NO_IMAGES};
+    struct ptl_sideband_source source = {
+        .size = sizeof(source), .name = view->name, .lanes = PTL_SB_LANE_CPU};
+    const struct ptl_perf_pt *pt = ptl_perf_pt(view->perf);
+    struct ptl_perf_iter iter = {0, 0};
+    struct ptl_perf_record r;
+    uint32_t index;
+    int status;
+
+    if (pt && pt->have_time) {
+        source.time.zero = pt->info.time_zero;
+        source.time.mult = (uint32_t)pt->info.time_mult;
+        source.time.shift = (uint16_t)pt->info.time_shift;
+    }
+    status = ptl_sideband_new(sideband, &config);
+    if (!status)
+        status = ptl_sideband_source(*sideband, &source, &index);
+    while (!status && ptl_perf_next(view->perf, &iter, &r) > 0) {
+        int elsewhere = r.record.id.have & PTL_SAMPLE_CPU && queue->cpu != PTL_PERF_ANY &&
+                        r.record.id.cpu != queue->cpu;
+        if (r.record.type < PTL_REC_USER && !elsewhere)
+            status = ptl_sideband_add_record(*sideband, index, r.bytes, r.record.size, r.offset,
+                                             r.event ? &r.event->layout : NULL, 0);
+    }
+    return status ? status : ptl_sideband_finish(*sideband);
+}
+
+/* --- selection ------------------------------------------------------------------ */
+
+static void find_window(struct view *view)
+{
+    const struct ptl_perf_queue *queues;
+    uint64_t first = UINT64_MAX, last = 0;
+    struct ptl_perf_iter iter = {0, 0};
+    struct ptl_perf_record r;
+    size_t count;
+
+    queues = ptl_perf_queues(view->perf, &count);
+    (void)queues;
+    while (ptl_perf_next(view->perf, &iter, &r) > 0) {
+        if (!r.record.id.time)
+            continue;
+        first = r.record.id.time < first ? r.record.id.time : first;
+        last = r.record.id.time > last ? r.record.id.time : last;
+    }
+    select_window(&view->options->select, first <= last ? first : 0, last, &view->from, &view->to);
+}
+
+static int selected_queue(const struct opts_select *select, const struct ptl_perf_queue *queue)
+{
+    return select_has(&select->idxs, queue->idx) && select_has(&select->cpus, queue->cpu);
+}
+
+/* A piece is known by when it ended; it began when the one before it ended, at the earliest. */
+static int selected_piece(const struct view *view, const struct ptl_perf_queue *queue, size_t i)
+{
+    const struct ptl_perf_piece *p = &queue->pieces[i];
+    uint64_t before = i ? p[-1].time : 0;
+
+    if (!select_task(&view->options->select, p->pid, p->tid, NULL))
+        return 0;
+    return (!p->time || p->time >= view->from) && before <= view->to;
+}
+
+/* --- pieces ----------------------------------------------------------------------- */
+
+static void number(struct out *out, const char *what, uint32_t value)
+{
+    if (value != PTL_PERF_ANY)
+        out_printf(out, ", %s %u", what, value);
+}
+
+static void heading(const struct view *view, const struct ptl_perf_queue *queue, size_t i)
+{
+    const struct ptl_perf_piece *p = &queue->pieces[i];
+    struct out *out = view->out;
+
+    out_printf(out, "[aux %u, piece %zu of %zu: %llx-%llx", queue->idx, i + 1, queue->piece_count,
+               (unsigned long long)p->offset, (unsigned long long)(p->offset + p->size));
+    number(out, "cpu", p->cpu);
+    number(out, "pid", p->pid);
+    number(out, "tid", p->tid);
+    if (p->time)
+        out_printf(out, ", until %llu.%09llu", (unsigned long long)(p->time / 1000000000),
+                   (unsigned long long)(p->time % 1000000000));
+    if (p->joined)
+        out_str(out, ", goes on");
+    out_str(out, "]\n");
+    if (p->missing)
+        out_printf(out, "[%llx: %llu bytes of trace before this are not in the file]\n",
+                   (unsigned long long)p->offset, (unsigned long long)p->missing);
+    if (p->kind == PTL_PIECE_UNTOLD)
+        out_printf(out, "[%llx: no AUX record tells of this trace]\n",
+                   (unsigned long long)p->offset);
+    if (p->trimmed)
+        out_printf(out, "[%llx: %llu bytes that the piece before has are left out]\n",
+                   (unsigned long long)p->offset, (unsigned long long)p->trimmed);
+}
+
+struct flag_row {
+    uint32_t flag;
+    const char *name, *text;
+    const char *remedy;
+};
+
+static const struct flag_row flag_rows[] = {
+    {PTL_AUX_TRUNCATED, "TRUNCATED", "the buffer was full: trace is missing behind this",
+     "larger AUX buffers (-m ,64M), less trace (a filter, only user code, no cyc), or a snapshot"},
+    {PTL_AUX_PARTIAL, "PARTIAL", "there are gaps in this: it was interrupted by the hypervisor",
+     "no virtual machines beside, or a processor that traces through VMX (Skylake and later)"},
+    {PTL_AUX_COLLISION, "COLLISION", "another user of the processor's trace was in the way",
+     "no other tracer or debugger on these processors"},
+    {PTL_AUX_OVERWRITE, "OVERWRITE", "a snapshot: older trace was overwritten",
+     "larger snapshots (-S64M), if it does not reach back far enough"},
+};
+#define FLAG_ROWS (sizeof(flag_rows) / sizeof(flag_rows[0]))
+
+static void show_flags(const struct view *view, const struct ptl_perf_piece *p)
+{
+    for (const struct flag_row *row = flag_rows; row < flag_rows + FLAG_ROWS; row++)
+        if (p->flags & row->flag)
+            out_printf(view->out, "[%llx: %s: %s]\n", (unsigned long long)(p->offset + p->size),
+                       row->name, row->text);
+}
+
+static void dump_queue(struct view *view, const struct ptl_perf_queue *queue)
+{
+    int whole = 0; /* the piece before was dumped */
+
+    for (size_t i = 0; i < queue->piece_count; i++) {
+        const struct ptl_perf_piece *p = &queue->pieces[i];
+        if (!selected_piece(view, queue, i)) {
+            whole = 0;
+            continue;
+        }
+        if (!view->options->dump.quiet)
+            heading(view, queue, i);
+        if (p->size && p->joined && whole)
+            dump_on(&view->dump, p->bytes, p->size, p->offset);
+        else if (p->size)
+            dump_range(&view->dump, p->bytes, p->size, p->offset);
+        whole = p->size != 0;
+        show_flags(view, p);
+        view->shown++;
+    }
+}
+
+static int all_queues(struct view *view)
+{
+    const struct dump_hooks hooks = {.context = view, .upto = show_sideband};
+    struct options *options = view->options;
+    const struct ptl_perf_queue *queues;
+    int with_sideband = options->sideband.print & (SB_PRINT_COMPACT | SB_PRINT_VERBOSE);
+    size_t count;
+
+    if (opts_timing_errata(&options->timing, &options->timing.clock.errata))
+        out_str(view->out, "[0: failed to determine errata: unknown cpu]\n");
+    dump_init(&view->dump, &options->dump, &options->timing.clock, view->out,
+              with_sideband ? &hooks : NULL);
+    queues = ptl_perf_queues(view->perf, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct ptl_sideband *sideband = NULL;
+        int status = 0;
+        if (!selected_queue(&options->select, &queues[i]))
+            continue;
+        if (with_sideband)
+            status = queue_sideband(view, &queues[i], &sideband);
+        if (status) {
+            opts_error(options->prog, "%s", ptl_strstatus(status));
+            ptl_sideband_free(sideband);
+            return EXIT_NONE;
+        }
+        memset(&view->sideband, 0, sizeof(view->sideband));
+        view->sideband.sb = sideband;
+        view->sideband.flags = options->sideband.print | SB_PRINT_ERRORS;
+        dump_queue(view, &queues[i]);
+        if (sideband)
+            sb_print_rest(&view->sideband, view->out);
+        ptl_sideband_free(sideband);
+    }
+    return EXIT_ALL;
+}
+
+/* --- the end ------------------------------------------------------------------------ */
+
+/* What was lost while recording, and what helps. */
+static void report_losses(const struct view *view)
+{
+    uint64_t flags[FLAG_ROWS] = {0}, lost = 0, lost_samples = 0;
+    struct ptl_perf_iter iter = {0, 0};
+    struct ptl_perf_record r;
+    const char *prog = view->options->prog;
+
+    while (ptl_perf_next(view->perf, &iter, &r) > 0) {
+        if (r.record.type == PTL_REC_LOST)
+            lost += r.record.u.lost.lost;
+        else if (r.record.type == PTL_REC_LOST_SAMPLES)
+            lost_samples += r.record.u.lost_samples.lost;
+        else if (r.record.type == PTL_REC_AUX)
+            for (size_t i = 0; i < FLAG_ROWS; i++)
+                flags[i] += (r.record.u.aux.flags & flag_rows[i].flag) != 0;
+    }
+    for (size_t i = 0; i < FLAG_ROWS; i++)
+        if (flags[i] && flag_rows[i].flag != PTL_AUX_OVERWRITE)
+            opts_error(prog, "%s: %llu x %s: %s; remedy: %s", view->name,
+                       (unsigned long long)flags[i], flag_rows[i].name, flag_rows[i].text,
+                       flag_rows[i].remedy);
+        else if (flags[i])
+            opts_error(prog, "%s: %llu x OVERWRITE: a snapshot", view->name,
+                       (unsigned long long)flags[i]);
+    if (lost)
+        opts_error(prog,
+                   "%s: LOST: %llu records of mappings, tasks or switches; remedy: larger data "
+                   "buffers (-m 4M,...)",
+                   view->name, (unsigned long long)lost);
+    if (lost_samples)
+        opts_error(prog, "%s: LOST_SAMPLES: %llu; remedy: a lower sampling rate", view->name,
+                   (unsigned long long)lost_samples);
+}
+
+static int report_dump(const struct view *view)
+{
+    const struct dump_result *result = &view->dump.result;
+    const char *prog = view->options->prog;
+
+    if (result->unsynced)
+        opts_error(prog, "%s: no PSB in %llu piece%s", view->name,
+                   (unsigned long long)result->unsynced, result->unsynced == 1 ? "" : "s");
+    if (result->cuts)
+        opts_error(prog, "%s: 0x%llx: packet cut by the end of its piece (%llu in all)", view->name,
+                   (unsigned long long)result->cut_offset, (unsigned long long)result->cuts);
+    if (result->errors)
+        opts_error(prog, "%s: %llu decode error%s", view->name, (unsigned long long)result->errors,
+                   result->errors == 1 ? "" : "s");
+    return result->unsynced || result->cuts || result->errors ? EXIT_PART : EXIT_ALL;
+}
+
+static int report_problems(const struct view *view)
+{
+    const struct ptl_perf_problem *problems;
+    size_t count;
+
+    problems = ptl_perf_problems(view->perf, &count);
+    for (size_t i = 0; i < count; i++)
+        opts_error(view->options->prog, "%s: 0x%llx: %s.", view->name,
+                   (unsigned long long)problems[i].offset, problems[i].text);
+    return count ? EXIT_PART : EXIT_ALL;
+}
+
+static int no_trace(const struct view *view)
+{
+    const struct ptl_perf_event *events;
+    size_t count;
+
+    events = ptl_perf_events(view->perf, &count);
+    opts_error(view->options->prog, "%s: no Intel PT trace in it (%zu event%s%s%s).", view->name,
+               count, count == 1 ? "" : "s", count ? ", the first is " : "",
+               count ? events[0].name ? events[0].name : "unnamed" : "");
+    return EXIT_NONE;
+}
+
+static int run(struct view *view)
+{
+    int status = report_problems(view), dumped;
+    size_t queues;
+
+    if (view->options->extract.what)
+        return extract_run(view->options, view->name, view->perf, view->out) ? EXIT_NONE : status;
+    ptl_perf_queues(view->perf, &queues);
+    if (!queues)
+        return no_trace(view);
+    configure(&view->options->timing, view->perf);
+    find_window(view);
+    dumped = all_queues(view);
+    out_flush(view->out);
+    if (!dumped && !view->shown) {
+        opts_error(view->options->prog, "%s: nothing is selected.", view->name);
+        return EXIT_NONE;
+    }
+    if (!dumped)
+        dumped = report_dump(view);
+    report_losses(view);
+    return dumped ? dumped : status;
+}
+
+int recording_run(struct options *options, const struct infile *file, struct out *out)
+{
+    const struct ptl_perf_config config = {.size = sizeof(config), .unzip = &zstd_unzip};
+    struct view *view = calloc(1, sizeof(*view));
+    struct ptl_perf_problem problem = {0, 0, 0, ""};
+    struct ptl_perf *perf = NULL;
+    int status = EXIT_NONE, failed;
+
+    if (!view) {
+        opts_error(options->prog, "out of memory");
+        return EXIT_NONE;
+    }
+    view->options = options;
+    view->name = file ? file->name : options->file;
+    view->out = out;
+    if (file)
+        failed = ptl_perf_open_memory(&perf, file->bytes, file->len, &config, &problem);
+    else
+        failed = ptl_perf_open(&perf, options->file, &config, &problem);
+    if (failed) {
+        opts_error(options->prog, "%s: %s%s%s.", view->name, problem.text, problem.err ? ": " : "",
+                   problem.err ? strerror(problem.err) : "");
+    } else {
+        view->perf = perf;
+        status = run(view);
+    }
+    ptl_perf_close(perf);
+    free(view);
+    return status;
+}
