@@ -71,6 +71,19 @@ static void show_sideband(void *context, uint64_t tsc)
     sb_print_until(&view->sideband, view->out, tsc);
 }
 
+static struct ptl_time_conv time_conv(const struct ptl_perf *perf)
+{
+    const struct ptl_perf_pt *pt = ptl_perf_pt(perf);
+    struct ptl_time_conv conv = {0, 0, 0};
+
+    if (pt && pt->have_time) {
+        conv.zero = pt->info.time_zero;
+        conv.mult = (uint32_t)pt->info.time_mult;
+        conv.shift = (uint16_t)pt->info.time_shift;
+    }
+    return conv;
+}
+
 /* The records that concern a queue: of its CPU, or of none. */
 static int queue_sideband(const struct view *view, const struct ptl_perf_queue *queue,
                           struct ptl_sideband **sideband)
@@ -79,17 +92,12 @@ static int queue_sideband(const struct view *view, const struct ptl_perf_queue *
                                                .flags = PTL_SB_KEEP | PTL_SB_NO_IMAGES};
     struct ptl_sideband_source source = {
         .size = sizeof(source), .name = view->name, .lanes = PTL_SB_LANE_CPU};
-    const struct ptl_perf_pt *pt = ptl_perf_pt(view->perf);
     struct ptl_perf_iter iter = {0, 0};
     struct ptl_perf_record r;
     uint32_t index;
     int status;
 
-    if (pt && pt->have_time) {
-        source.time.zero = pt->info.time_zero;
-        source.time.mult = (uint32_t)pt->info.time_mult;
-        source.time.shift = (uint16_t)pt->info.time_shift;
-    }
+    source.time = time_conv(view->perf);
     status = ptl_sideband_new(sideband, &config);
     if (!status)
         status = ptl_sideband_source(*sideband, &source, &index);
@@ -107,14 +115,10 @@ static int queue_sideband(const struct view *view, const struct ptl_perf_queue *
 
 static void find_window(struct view *view)
 {
-    const struct ptl_perf_queue *queues;
     uint64_t first = UINT64_MAX, last = 0;
     struct ptl_perf_iter iter = {0, 0};
     struct ptl_perf_record r;
-    size_t count;
 
-    queues = ptl_perf_queues(view->perf, &count);
-    (void)queues;
     while (ptl_perf_next(view->perf, &iter, &r) > 0) {
         if (!r.record.id.time)
             continue;
@@ -129,13 +133,23 @@ static int selected_queue(const struct opts_select *select, const struct ptl_per
     return select_has(&select->idxs, queue->idx) && select_has(&select->cpus, queue->cpu);
 }
 
+static const char *name_of(const struct view *view, const struct ptl_perf_piece *p)
+{
+    struct ptl_time_conv conv = time_conv(view->perf);
+
+    if (!view->sideband.sb)
+        return NULL;
+    return ptl_sideband_comm(view->sideband.sb, p->tid,
+                             conv.mult ? ptl_ns_to_tsc(&conv, p->time) : p->time);
+}
+
 /* A piece is known by when it ended; it began when the one before it ended, at the earliest. */
 static int selected_piece(const struct view *view, const struct ptl_perf_queue *queue, size_t i)
 {
     const struct ptl_perf_piece *p = &queue->pieces[i];
     uint64_t before = i ? p[-1].time : 0;
 
-    if (!select_task(&view->options->select, p->pid, p->tid, NULL))
+    if (!select_task(&view->options->select, p->pid, p->tid, name_of(view, p)))
         return 0;
     return (!p->time || p->time >= view->from) && before <= view->to;
 }
@@ -241,7 +255,7 @@ static int all_queues(struct view *view)
         int status = 0;
         if (!selected_queue(&options->select, &queues[i]))
             continue;
-        if (with_sideband)
+        if (with_sideband || options->select.comm_count)
             status = queue_sideband(view, &queues[i], &sideband);
         if (status) {
             opts_error(options->prog, "%s", ptl_strstatus(status));
@@ -252,7 +266,7 @@ static int all_queues(struct view *view)
         view->sideband.sb = sideband;
         view->sideband.flags = options->sideband.print | SB_PRINT_ERRORS;
         dump_queue(view, &queues[i]);
-        if (sideband)
+        if (with_sideband)
             sb_print_rest(&view->sideband, view->out);
         ptl_sideband_free(sideband);
     }
