@@ -22,8 +22,10 @@ struct view {
 
 int recording_is_directory(const char *path)
 {
+    char data[4096];
     struct stat st;
-    return !stat(path, &st) && S_ISDIR(st.st_mode);
+
+    return snprintf(data, sizeof(data), "%s/data", path) < (int)sizeof(data) && !stat(data, &st);
 }
 
 int recording_is_file(const struct infile *file)
