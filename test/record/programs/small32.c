@@ -1,0 +1,46 @@
+/* 32-bit code: INT 0x80, whatever the [vdso] uses, a signal, a far jump to 64-bit code and back. */
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static volatile int hits;
+
+static void handler(int sig)
+{
+    hits += sig;
+}
+
+static int __attribute__((noinline)) deep(int n)
+{
+    return n ? deep(n - 1) + 1 : 0;
+}
+
+static int far_and_back(void)
+{
+    int result;
+
+    __asm__ volatile("ljmp $0x33, $1f\n"
+                     "1:\t.code64\n\t"
+                     "mov $7, %%eax\n\t"
+                     "sub $8, %%rsp\n\t"
+                     "movl $2f, (%%rsp)\n\t"
+                     "movl $0x23, 4(%%rsp)\n\t"
+                     "lretl\n\t"
+                     ".code32\n"
+                     "2:\n"
+                     : "=a"(result)
+                     :
+                     : "memory");
+    return result;
+}
+
+int main(void)
+{
+    int pid;
+
+    signal(SIGUSR1, handler);
+    raise(SIGUSR1);
+    __asm__ volatile("int $0x80" : "=a"(pid) : "a"(20));
+    printf("%d %d %d %d\n", hits, pid == getpid(), deep(100), far_and_back());
+    return 0;
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# The software recorder and processes that already run: attached, recorded, let go unharmed; and
+# recorders that end in all ways leave a readable file.
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+programs=$PT_SOURCE/test/record/programs
+gcc -O1 -w -static -pthread -o "$tmp/server" "$programs/server.c" || skip "cannot build the programs"
+cd "$tmp" || exit 1
+
+mkfifo in
+./server <in >out & server=$!
+exec 7>in
+lines() { wc -l <out; }
+# wait_lines N: the server has written that many lines (30 seconds at most).
+wait_lines() {
+    for _ in $(seq 300); do
+        [ "$(lines)" -ge "$1" ] && return 0
+        sleep 0.1
+    done
+    return 1
+}
+# The instructions of a recording, thread by thread, as the truth has them.
+by_thread() { awk '/^#/ { split($2, a, "/"); t = a[2]; next } { print t, $1 }' "$1" | sort -s -n -k1,1; }
+decoded() { perf script -f -i "$1" --itrace=i0nse -F tid,ip 2>&1 | awk '{ print $1, $2 }' | sort -s -n -k1,1; }
+compare() {
+    command -v perf >/dev/null || return 0
+    by_thread "$2" >expected
+    decoded "$1" >got
+    same "$3: perf decodes what executed ($(wc -l <expected) instructions)" expected got
+}
+
+wait_lines 1 || fail "the server starts"
+timeout 60 ptcapture -q --backend step --truth truth -o attached --duration 1.5 -p $server
+check "attaching to three threads ends well" [ $? -eq 0 ]
+check "three threads were recorded" [ "$(grep '^#' truth | sort -u | wc -l)" -eq 3 ]
+compare attached truth "attached"
+check "the process lives" kill -0 $server
+check "nobody traces it any more" grep -q '^TracerPid:	0$' /proc/$server/status
+sleep 0.3
+printf a >&7
+sleep 0.3
+printf b >&7
+check "it answers" wait_lines 3
+check "its threads go on" [ "$(tail -1 out)" = "b 1 1" ]
+
+ptcapture -q --backend step --truth truth -o interrupted -p $server & recorder=$!
+sleep 1
+kill -INT $recorder
+wait $recorder
+check "SIGINT ends a recording well" [ $? -eq 0 ]
+compare interrupted truth "interrupted"
+check "the process lives after SIGINT" kill -0 $server
+
+timeout 60 ptcapture -q --backend step -o one --duration 0.5 -t $server
+check "one thread of it" [ $? -eq 0 ]
+exec 7>&-
+wait $server
+check "it ends as if nothing had happened" [ $? -eq 0 ]
+
+# Commands: a new recording keeps the old one; limits; failures.
+timeout 60 ptcapture -q --backend step -o twice -- true
+timeout 60 ptcapture -q --backend step -o twice -- true
+check "an existing file is kept" [ -s twice.old ]
+check "nobody else may read it" [ "$(stat -c %a twice)" = 600 ]
+ptcapture -q --backend step -o killed -- sh -c 'while :; do :; done' & recorder=$!
+sleep 2
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+check "what a killed recorder leaves is readable" sh -c 'perf script -f -i killed --itrace=i0ns -F tid,ip 2>/dev/null | grep -q .'
+check "its command does not outlive it" [ -z "$(pgrep -f 'while :; do :; done' -P $recorder)" ]
+ln -s /etc/passwd link
+ptcapture -q --backend step -o link -- true 2>err
+check "a link is not followed" [ $? -eq 1 ]
+timeout 60 ptcapture -q --backend step -o limited --max-size 64K -- sh -c 'while :; do :; done'
+status=$?
+check "--max-size ends the command as perf record does" [ $status -eq 143 ]
+check "--max-size is about kept" [ "$(stat -c %s limited)" -lt 400000 ]
+timeout 60 ptcapture -q --backend step -o none -- ./no-such-program 2>err
+check "a command that does not exist: 127" [ $? -eq 127 ]
+check "and is named" grep -q 'cannot execute ./no-such-program: No such file' err
+ptcapture -q --backend step -p 999999999 2>err
+check "a process that does not exist" grep -q 'cannot attach to 999999999' err
+mkfifo ctl ack
+exec 8<>ctl 9<>ack
+ptcapture -q --backend step -o controlled --control fifo:ctl,ack -- sh -c 'while :; do :; done' & recorder=$!
+sleep 0.5
+echo ping >&8
+check "a ping is answered" sh -c 'timeout 10 head -c 3 <&9 | grep -q ack'
+echo stop >&8
+wait $recorder
+check "a FIFO stops the recording" [ $? -eq 143 ]
+done_testing

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""The software recorder: what decoders make of a recording is what really executed.
+
+Each program runs alone first: recorded, it must print the same and end in the same way. Then
+  * `perf script --itrace=i0ns` lists exactly the instructions of --truth, thread by thread;
+  * ptdump and Debian's libipt read every packet without an error;
+  * libipt follows the code of single programs to the same instructions.
+Arguments: names of cases to run (default all).
+"""
+import collections
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.environ.get("PT_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+BUILD = os.environ.get("PT_BUILD") or SOURCE + "/build"
+PTCAPTURE = BUILD + "/bin/ptcapture"
+PTDUMP = BUILD + "/bin/ptdump"
+PTXED = BUILD + "/bin/ptxed"
+HELPER_IPT = BUILD + "/bin/test/helper_ipt"
+PROGRAMS = os.path.dirname(os.path.abspath(__file__)) + "/programs/"
+PERF = shutil.which("perf")
+
+# --- programs -------------------------------------------------------------------------
+
+STATIC = ["-static", "-pthread"]
+BUILDS = {
+    "threads": STATIC, "forktree": STATIC, "signals": STATIC, "jumps": STATIC, "selfmod": STATIC,
+    "strings": STATIC, "crash": STATIC, "thread_exec": STATIC, "compat": STATIC,
+    "exceptions": STATIC, "plugin": ["-shared", "-fPIC"], "load": [],
+    "small32s": ["-m32", "-static"], "small32d": ["-m32", "-no-pie"],
+}
+SOURCES = {"exceptions": "exceptions.cc", "small32s": "small32.c", "small32d": "small32.c"}
+
+
+def build(directory):
+    for name, flags in BUILDS.items():
+        source = SOURCES.get(name, name + ".c")
+        compiler = "g++" if source.endswith(".cc") else "gcc"
+        done = subprocess.run([compiler, "-O1", "-w", "-o", directory + "/" + name,
+                               PROGRAMS + source] + flags, capture_output=True, text=True)
+        if done.returncode:
+            print("note: %s cannot be built: %s" % (name, done.stderr.splitlines()[-1:]))
+
+
+# name, command, environment for ptcapture: event terms; single: one program, one thread
+CASES = [
+    ("pipeline", ["sh", "-c", "echo a b | cat"], {}),
+    ("ls", ["ls", "/usr"], {"single": 1}),
+    ("gzip", ["gzip", "-c", "@/text"], {}),
+    ("awk", ["mawk", "BEGIN { for (i = 0; i < 200; i++) s += i * i; print s }"], {"single": 1}),
+    ("script", ["sh", "@/script"], {"single": 1}),
+    ("threads", ["@/threads"], {}),
+    ("forktree", ["@/forktree"], {}),
+    ("signals", ["@/signals"], {}),
+    ("jumps", ["@/jumps"], {"single": 1}),
+    ("jumps-noretcomp", ["@/jumps"], {"single": 1, "event": "intel_pt/noretcomp/u"}),
+    ("jumps-cyc", ["@/jumps"], {"single": 1, "event": "intel_pt/cyc,mtc_period=9,psb_period=0/u"}),
+    ("jumps-no-mtc", ["@/jumps"], {"single": 1, "event": "intel_pt/mtc=0,psb_period=1/u"}),
+    ("exceptions", ["@/exceptions"], {"single": 1}),
+    ("selfmod", ["@/selfmod"], {}),
+    ("strings", ["@/strings"], {"single": 1}),
+    ("load", ["@/load", "@/plugin"], {}),
+    ("crash-segv", ["@/crash", "segv"], {"single": 1}),
+    ("crash-abort", ["@/crash", "abort"], {"single": 1}),
+    ("crash-kill", ["@/crash", "kill"], {"single": 1}),
+    ("crash-thread", ["@/crash", "thread"], {}),
+    ("thread-exec", ["@/thread_exec"], {}),
+    ("compat", ["@/compat"], {"may_fail": 1}),
+    ("small32-static", ["@/small32s"], {"may_fail": 1}),
+    ("small32-dynamic", ["@/small32d"], {"may_fail": 1}),
+]
+
+# --- reading ---------------------------------------------------------------------------
+
+
+def read_truth(path):
+    threads, current = collections.OrderedDict(), None
+    with open(path) as lines:
+        for line in lines:
+            if line[0] == "#":
+                current = threads.setdefault(int(line.split("/")[1]), [])
+            else:
+                current.append(int(line, 16))
+    return threads
+
+
+def read_perf(path):
+    """Instructions of each thread, and everything that is not one."""
+    done = subprocess.run([PERF, "script", "-f", "-i", path, "--itrace=i0nse", "-F", "tid,ip"],
+                          capture_output=True, text=True)
+    threads, other = collections.OrderedDict(), done.stderr.splitlines()
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0].isdigit():
+            threads.setdefault(int(words[0]), []).append(int(words[1], 16))
+        else:
+            other.append(line)
+    return threads, other
+
+
+def save_vdso(path):
+    """Our own [vdso], which every process has."""
+    with open("/proc/self/maps") as maps:
+        line = next((line for line in maps if "[vdso]" in line), None)
+    if line:
+        start, end = (int(x, 16) for x in line.split()[0].split("-"))
+        with open("/proc/self/mem", "rb") as memory, open(path, "wb") as out:
+            memory.seek(start)
+            out.write(memory.read(end - start))
+
+
+def read_streams(path, vdso):
+    """The trace of each queue, joined, and the executable maps as "addr len offset file"."""
+    data = open(path, "rb").read()
+    offset, size = struct.unpack_from("<QQ", data, 40)
+    streams, maps, at, end = {}, [], offset, offset + size
+    while at + 8 <= end:
+        kind, _, length = struct.unpack_from("<IHH", data, at)
+        if kind == 10:
+            addr, span, pgoff = struct.unpack_from("<QQQ", data, at + 16)
+            name = data[at + 72:at + length].split(b"\0")[0].decode()
+            if name == "[vdso]":
+                name = vdso
+            if name.startswith("/") and not name.startswith("//"):
+                maps.append("%x %x %x %s" % (addr, span, pgoff, name))
+        if kind == 71:
+            span, _, _, idx = struct.unpack_from("<QQQI", data, at + 8)
+            streams.setdefault(idx, bytearray()).extend(data[at + length:at + length + span])
+            at += span
+        at += length
+    return streams, maps
+
+
+# --- checks -------------------------------------------------------------------------------
+
+failures = 0
+
+
+def fail(name, text):
+    global failures
+    failures += 1
+    print("FAIL: %s: %s" % (name, text))
+
+
+def compare(name, who, truth, got):
+    for tid, expected in truth.items():
+        actual = got.get(tid, [])
+        if expected == actual:
+            continue
+        first = next((i for i, (a, b) in enumerate(zip(expected, actual)) if a != b),
+                     min(len(expected), len(actual)))
+        show = lambda ips: " ".join("%x" % ip for ip in ips[max(0, first - 3):first + 4])
+        fail(name, "%s: thread %d differs at %d of %d (%d): truth %s; got %s" % (
+            who, tid, first, len(expected), len(actual), show(expected), show(actual)))
+    for tid in got:
+        if tid not in truth:
+            fail(name, "%s: thread %d did not run" % (who, tid))
+
+
+def check_streams(name, directory, recording, truth, single):
+    streams, maps = read_streams(recording, directory + "/vdso")
+    for idx, stream in streams.items():
+        trace = "%s/stream%d" % (directory, idx)
+        with open(trace, "wb") as out:
+            out.write(stream)
+        dump = subprocess.run([PTDUMP, "--quiet", trace], capture_output=True, text=True)
+        if dump.returncode or dump.stdout or dump.stderr:
+            fail(name, "ptdump: " + (dump.stdout + dump.stderr)[:200])
+        if not os.path.exists(HELPER_IPT):
+            continue
+        ipt = subprocess.run([HELPER_IPT, "packets", trace], capture_output=True, text=True)
+        if ipt.returncode:
+            fail(name, "libipt packets: " + ipt.stdout)
+        if single:
+            with open(directory + "/maps", "w") as out:
+                out.write("\n".join(maps))
+            ipt = subprocess.run([HELPER_IPT, "code", trace, directory + "/maps"],
+                                 capture_output=True, text=True)
+            lines = ipt.stdout.splitlines()
+            if ipt.returncode:
+                fail(name, "libipt code: " + " ".join(lines[-1:]))
+            else:
+                compare(name, "libipt", truth, {next(iter(truth)): [int(x, 16) for x in lines]})
+
+
+def run_case(name, command, options, directory):
+    command = [word.replace("@", directory) for word in command]
+    recording, truth_file = directory + "/perf.data", directory + "/truth"
+    if "/" in command[0] and not os.path.exists(command[0]):
+        print("skipped: %s: no program" % name)
+        return
+    try:
+        alone = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        print("skipped: %s: %s" % (name, error))
+        return
+    if options.get("may_fail") and alone.returncode:
+        print("skipped: %s: cannot run here" % name)
+        return
+    event = ["-e", options["event"]] if "event" in options else []
+    done = subprocess.run([PTCAPTURE, "-q", "--backend", "step", "--truth", truth_file, "-o",
+                           recording] + event + ["--"] + command, capture_output=True,
+                          stdin=subprocess.DEVNULL)
+    if done.stdout != alone.stdout or done.returncode != alone.returncode:
+        fail(name, "runs differently: %r %r, status %d %d" % (
+            alone.stdout[-200:], (done.stdout + done.stderr)[-200:], alone.returncode,
+            done.returncode))
+        return
+    if done.stderr != alone.stderr:
+        fail(name, "says %r" % done.stderr[-200:])
+    truth = read_truth(truth_file)
+    total = sum(len(ips) for ips in truth.values())
+    before = failures
+    if PERF:
+        got, other = read_perf(recording)
+        for line in other[:3]:
+            fail(name, "perf says: " + line)
+        compare(name, "perf", truth, got)
+    check_streams(name, directory, recording, truth, options.get("single"))
+    if failures == before:
+        print("ok: %s: %d instructions, %d threads, %d bytes" % (
+            name, total, len(truth), os.path.getsize(recording)))
+    sys.stdout.flush()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        build(directory)
+        save_vdso(directory + "/vdso")
+        with open(directory + "/text", "w") as out:
+            out.write("some words that repeat, some that do not: words\n" * 20)
+        with open(directory + "/script", "w") as out:
+            out.write("f() { i=0; while [ $i -lt 9 ]; do i=$((i + 1)); case $i in *7) echo $i;;"
+                      " esac; done; }\nf\nf\n")
+        for name, command, options in CASES:
+            if len(sys.argv) < 2 or name in sys.argv[1:]:
+                run_case(name, command, options, directory)
+    print("%d failed" % failures)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
