@@ -97,7 +97,7 @@ static int print_trace(struct ptxed *x, struct printer *printer, uint64_t *end)
     if (status)
         return status;
     ptl_flow_on_free(flow, lines_free);
-    status = print_flow(printer, flow);
+    status = print_flow(printer, flow, &x->trace);
     *end = ptl_flow_offset(flow);
     ptl_flow_free(flow);
     return status;

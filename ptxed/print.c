@@ -167,7 +167,7 @@ int print_item(struct printer *p, const struct ptl_item *item)
     }
 }
 
-int print_flow(struct printer *p, struct ptl_flow *flow)
+int print_flow(struct printer *p, struct ptl_flow *flow, struct infile *trace)
 {
     struct ptl_item items[BATCH];
     int n;
@@ -180,6 +180,8 @@ int print_flow(struct printer *p, struct ptl_flow *flow)
         }
         if (p->out.error)
             return PTL_IO;
+        if (trace)
+            infile_done(trace, (size_t)ptl_flow_offset(flow));
     }
     return n;
 }

@@ -7,6 +7,7 @@
 #ifndef PTXED_PRINT_H
 #define PTXED_PRINT_H
 
+#include "infile.h"
 #include "lines.h"
 #include "out.h"
 
@@ -48,8 +49,9 @@ struct printer {
 /* Print one item. Returns 0 or PTL_NOMEM. */
 int print_item(struct printer *printer, const struct ptl_item *item);
 
-/* Print all items of the flow. Returns 0, PTL_NOMEM, or PTL_IO when nobody reads on. */
-int print_flow(struct printer *printer, struct ptl_flow *flow);
+/* Print all items of the flow, which decodes `trace` (NULL: something else).
+ * Returns 0, PTL_NOMEM, or PTL_IO when nobody reads on. */
+int print_flow(struct printer *printer, struct ptl_flow *flow, struct infile *trace);
 
 /* "insn: 123." */
 void print_statistics(struct printer *printer);

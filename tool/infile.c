@@ -153,6 +153,18 @@ void infile_forget(const struct infile *file, const uint8_t *pos)
         (void)madvise(file->base, n, MADV_DONTNEED);
 }
 
+void infile_done(struct infile *file, size_t upto)
+{
+    const size_t step = 4 << 20; /* pages are given back in pieces of this size */
+    size_t begin = file->done, end = (size_t)file->from + upto;
+
+    if (end > file->base_len || end < begin + 2 * step)
+        return;
+    file->done = (end - step) & ~(step - 1);
+    if (file->mapped)
+        (void)madvise((char *)file->base + begin, file->done - begin, MADV_DONTNEED);
+}
+
 void infile_close(struct infile *file)
 {
     if (file->mapped)

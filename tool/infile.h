@@ -14,6 +14,7 @@ struct infile {
     const uint8_t *bytes;
     size_t len;
     uint64_t from; /* where the part begins in the file */
+    size_t done;   /* see infile_done() */
     void *base;    /* what to unmap or free */
     size_t base_len;
     int mapped;
@@ -21,6 +22,11 @@ struct infile {
 
 /* Returns 0; else exit status 2, plus 1, as options do: the message has been printed. */
 int infile_open(struct infile *file, const char *prog, const char *arg);
+
+/* The part before `upto` will hardly be read again: its pages need not stay in memory, so that a
+ * long trace takes no more than a short one. Cheap when there is little to give back. */
+void infile_done(struct infile *file, size_t upto);
+
 void infile_close(struct infile *file);
 
 /* The bytes before `pos` (within `bytes`) are not needed soon: the kernel may take their pages,
