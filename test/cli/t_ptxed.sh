@@ -46,7 +46,9 @@ gets -h 0 '^usage: ptxed ' '' -h
 gets version 0 '^ptxed [0-9]+\.[0-9]+\.[0-9]+~$' '' --version
 gets 'no trace' 2 '' '^ptxed: no pt file\.~$'
 gets 'unknown option' 2 '' '^ptxed: unknown option: --no-isnt\.~ptxed: did you mean --no-inst\?~$' --no-isnt
-gets 'stray word' 2 '' '^ptxed: unknown option: good\.~$' good
+gets 'no recording' 2 '' '^ptxed: good: not a perf.data file\.~$' good
+gets 'stray word' 2 '' '^ptxed: unknown option: good\.~$' --pt good good
+gets 'two recordings' 2 '' '^ptxed: unknown option: b\.~$' a b
 for option in --pt --raw --elf --cpu --mtc-freq --filter:addr0_a; do
     gets "$option alone" 2 '' "^ptxed: $option: missing argument\.~\$" "$option"
 done
