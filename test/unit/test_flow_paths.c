@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_flow_paths.c - random runs of random programs: the decoder tells what ran, on both
+ * paths; and both paths tell the same of damaged traces, and come to an end.
+ */
+#include "tracegen.h"
+
+#include <pt/flow.h>
+#include <stdlib.h>
+
+#define SLOTS   3000
+#define CAP     (1u << 19)
+#define MAX_RAN (SLOTS * GEN_SLOT)
+
+static struct ptl_space *space_of(const struct gen *g)
+{
+    struct ptl_section *section;
+    struct ptl_space *space;
+
+    assert_int_equal(ptl_space_new(&space), 0);
+    assert_int_equal(ptl_section_memory(&section, g->code, sizeof(g->code), 0, "code"), 0);
+    assert_int_equal(ptl_space_map(space, GEN_BASE, section, 0, sizeof(g->code)), 0);
+    ptl_section_unref(section);
+    return space;
+}
+
+static struct gen *gen_new(uint64_t seed, unsigned flags)
+{
+    struct gen *g = calloc(1, sizeof(*g));
+
+    assert_non_null(g);
+    g->seed = seed;
+    g->flags = flags;
+    g->cap = CAP;
+    g->trace = malloc(CAP);
+    g->ran = calloc(MAX_RAN, sizeof(*g->ran));
+    assert_non_null(g->trace);
+    assert_non_null(g->ran);
+    gen_run(g, SLOTS);
+    return g;
+}
+
+static void gen_free(struct gen *g)
+{
+    free(g->trace);
+    free(g->ran);
+    free(g);
+}
+
+static struct ptl_flow *flow_of(const struct gen *g, const struct ptl_space *space, uint32_t flags)
+{
+    struct ptl_flow_config config = {
+        .size = sizeof(config),
+        .begin = g->trace,
+        .len = g->len,
+        .space = space,
+        .flags = flags,
+        .clock = {.mtc_freq = 3, .cpuid_15_eax = 2, .cpuid_15_ebx = 200, .nom_freq = 24}};
+    struct ptl_flow *flow;
+
+    assert_int_equal(ptl_flow_new(&flow, &config), 0);
+    return flow;
+}
+
+/* --- what ran ------------------------------------------------------------------------- */
+
+static size_t compare_block(const struct gen *g, size_t at, const struct ptl_item *item)
+{
+    const struct ptl_block *b = item->u.block;
+    uint32_t size = 0;
+
+    for (uint16_t i = 0; i < item->ninsn; i++) {
+        struct ptl_insn insn;
+        assert_true(at < g->nran);
+        assert_int_equal(b->ip + size, g->ran[at++]);
+        assert_true(ptl_insn_decode(&insn, b->bytes + size, b->size - size,
+                                    (enum ptl_exec_mode)b->mode) > 0);
+        size += insn.size;
+    }
+    assert_int_equal(size, item->size);
+    return at;
+}
+
+static void check_run(uint64_t seed, unsigned flags, uint32_t flow_flags, size_t cap)
+{
+    struct gen *g = gen_new(seed, flags);
+    struct ptl_space *space = space_of(g);
+    struct ptl_flow *flow = flow_of(g, space, flow_flags);
+    struct ptl_item items[64];
+    size_t at = 0;
+    int n;
+
+    while ((n = ptl_flow_next(flow, items, cap)) > 0)
+        for (int i = 0; i < n; i++) {
+            if (items[i].kind == PTL_ITEM_BLOCK)
+                at = compare_block(g, at, &items[i]);
+            else
+                assert_int_equal(items[i].kind, PTL_ITEM_EVENT);
+        }
+    assert_int_equal(n, 0);
+    assert_int_equal(at, g->nran);
+    ptl_flow_free(flow);
+    ptl_space_free(space);
+    gen_free(g);
+}
+
+static void test_truth(void **state)
+{
+    static const uint32_t flow_flags[] = {0, PTL_FLOW_SLOW, PTL_FLOW_TICKS, PTL_FLOW_COLD_BLOCKS};
+
+    (void)state;
+    for (unsigned flags = 0; flags < 16; flags++)
+        for (size_t i = 0; i < COUNT(flow_flags); i++)
+            check_run(flags * 7 + 1, flags, flow_flags[i], flags & 1 ? 64 : 16);
+}
+
+/* --- both paths ------------------------------------------------------------------------- */
+
+static void same_item(const struct ptl_item *a, const struct ptl_item *b)
+{
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->flags, b->flags);
+    assert_int_equal(a->offset, b->offset);
+    assert_int_equal(a->tsc, b->tsc);
+    switch (a->kind) {
+    case PTL_ITEM_BLOCK:
+        assert_int_equal(a->ninsn, b->ninsn);
+        assert_int_equal(a->size, b->size);
+        assert_int_equal(a->u.block->ip, b->u.block->ip);
+        assert_int_equal(a->u.block->mode, b->u.block->mode);
+        break;
+    case PTL_ITEM_EVENT:
+        assert_memory_equal(a->u.event, b->u.event, sizeof(*a->u.event));
+        break;
+    case PTL_ITEM_ERROR:
+        assert_int_equal(a->u.error->status, b->u.error->status);
+        assert_int_equal(a->u.error->phase, b->u.error->phase);
+        assert_int_equal(a->u.error->ip, b->u.error->ip);
+        assert_int_equal(a->u.error->offset, b->u.error->offset);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The next item of a flow, from batches of any size. */
+struct reader {
+    struct ptl_flow *flow;
+    struct ptl_item items[64];
+    size_t cap;
+    int n, at;
+};
+
+static const struct ptl_item *next_item(struct reader *r)
+{
+    if (r->at == r->n) {
+        r->n = ptl_flow_next(r->flow, r->items, r->cap);
+        r->at = 0;
+        assert_true(r->n >= 0);
+    }
+    return r->n ? &r->items[r->at++] : NULL;
+}
+
+static void check_same(const struct gen *g, const struct ptl_space *space, uint32_t flags)
+{
+    struct reader fast = {.flow = flow_of(g, space, flags), .cap = 64};
+    struct reader slow = {.flow = flow_of(g, space, flags | PTL_FLOW_SLOW), .cap = 17};
+    const struct ptl_item *a, *b;
+    size_t items = 0;
+
+    do {
+        a = next_item(&fast);
+        b = next_item(&slow);
+        assert_int_equal(!a, !b);
+        if (a && b)
+            same_item(a, b);
+        /* Linear: some bytes of trace cannot make so many items. */
+        assert_true(++items < 200 * g->len);
+    } while (a);
+    ptl_flow_free(fast.flow);
+    ptl_flow_free(slow.flow);
+}
+
+static void damage(struct gen *g, uint64_t *seed)
+{
+    for (size_t hits = 1 + rnd(seed) % 12; hits; hits--)
+        g->trace[rnd(seed) % g->len] = (uint8_t)rnd(seed);
+}
+
+static void test_same(void **state)
+{
+    (void)state;
+    for (unsigned flags = 0; flags < 16; flags++) {
+        struct gen *g = gen_new(flags + 100, flags);
+        struct ptl_space *space = space_of(g);
+        uint64_t seed = flags;
+
+        check_same(g, space, 0);
+        check_same(g, space, PTL_FLOW_END_ON_CALL | PTL_FLOW_END_ON_JUMP);
+        for (int i = 0; i < 6; i++) {
+            damage(g, &seed);
+            check_same(g, space, i & 1 ? PTL_FLOW_RESYNC : 0);
+            check_same(g, space, PTL_FLOW_COLD_BLOCKS);
+        }
+        ptl_space_free(space);
+        gen_free(g);
+    }
+}
+
+/* Code that is damaged, too: unmapped targets, loops without trace, unknown instructions. */
+static void test_same_bad_code(void **state)
+{
+    (void)state;
+    for (unsigned flags = 0; flags < 16; flags++) {
+        struct gen *g = gen_new(flags + 200, flags);
+        struct ptl_space *space = space_of(g);
+        uint64_t seed = flags + 50;
+
+        for (int i = 0; i < 100; i++)
+            g->code[rnd(&seed) % GEN_BYTES] = (uint8_t)rnd(&seed);
+        check_same(g, space, 0);
+        check_same(g, space, PTL_FLOW_RESYNC);
+        ptl_space_free(space);
+        gen_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_truth),
+        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_same_bad_code),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
