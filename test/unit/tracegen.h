@@ -25,7 +25,10 @@ enum gen_kind {
     GEN_RET,
     GEN_JMP_IND,
     GEN_CALL_IND,
-    GEN_PTW,
+    GEN_SPECIAL, /* one of those below */
+    GEN_PTW = GEN_SPECIAL,
+    GEN_CR3,
+    GEN_SYSCALL,
     GEN_KINDS
 };
 
@@ -52,7 +55,8 @@ struct gen {
     unsigned since_psb;
     uint8_t ctc;
     uint64_t *ran; /* addresses of the instructions that ran */
-    size_t nran, cap_ran;
+    size_t nran;
+    size_t told; /* as many as the trace leads to so far; an overflow loses the rest */
 };
 
 static inline uint64_t gen_ip(uint32_t slot)
@@ -75,19 +79,19 @@ static inline void gen_rel32(uint8_t *at, uint64_t from, uint64_t to)
 
 static inline void gen_program(struct gen *g)
 {
-    static const uint8_t len[] = {1, 6, 5, 5, 1, 2, 2, 4};
+    static const uint8_t len[GEN_KINDS] = {1, 6, 5, 5, 1, 2, 2, 4, 3, 2};
 
     memset(g->code, 0x90, sizeof(g->code));
     for (uint32_t i = 0; i < GEN_SLOTS; i++) {
-        uint8_t kind = (uint8_t)(gen_below(g, 3) ? gen_below(g, GEN_KINDS - 1) : GEN_JCC);
+        uint8_t kind = (uint8_t)(gen_below(g, 3) ? gen_below(g, GEN_SPECIAL) : GEN_JCC);
         uint32_t to = (uint32_t)gen_below(g, GEN_SLOTS);
         uint64_t end = gen_ip(i) + GEN_SLOT;
         uint8_t *last;
 
         if ((kind == GEN_JMP || kind == GEN_CALL) && to <= i) /* no loops without trace */
             to = i + 1;
-        if ((g->flags & GEN_EVENTS) && !gen_below(g, 16))
-            kind = GEN_PTW;
+        if ((g->flags & GEN_EVENTS) && !gen_below(g, 10))
+            kind = (uint8_t)(GEN_SPECIAL + gen_below(g, GEN_KINDS - GEN_SPECIAL));
         if (i == GEN_SLOTS - 1)
             kind = GEN_JMP_IND;
         if (to == GEN_SLOTS)
@@ -117,6 +121,12 @@ static inline void gen_program(struct gen *g)
             break;
         case GEN_PTW: /* ptwrite eax */
             memcpy(last, "\xf3\x0f\xae\xe0", 4);
+            break;
+        case GEN_CR3:
+            memcpy(last, "\x0f\x22\xd8", 3);
+            break;
+        case GEN_SYSCALL:
+            memcpy(last, "\x0f\x05", 2);
             break;
         default:
             break;
@@ -182,6 +192,7 @@ static inline void gen_flush(struct gen *g)
 
 static inline void gen_bit(struct gen *g, int taken)
 {
+    g->told = g->nran;
     g->bits = g->bits << 1 | (uint64_t)taken;
     if (++g->nbits == 47 || (!g->ntips && g->nbits == 6 && gen_below(g, 2)))
         gen_flush(g);
@@ -189,6 +200,7 @@ static inline void gen_bit(struct gen *g, int taken)
 
 static inline void gen_tip(struct gen *g, uint64_t ip, int may_defer)
 {
+    g->told = g->nran;
     g->tips[g->ntips++] = ip;
     if (!may_defer || !(g->flags & GEN_DEFER) || !g->nbits || g->ntips == 8 || gen_below(g, 2))
         gen_flush(g);
@@ -209,26 +221,129 @@ static inline void gen_psb(struct gen *g, uint64_t ip)
     gen_type(g, PTL_PKT_PSBEND);
     g->since_psb = 0;
     g->nrets = 0;
+    g->told = g->nran;
 }
 
 /* --- the run -------------------------------------------------------------------------- */
 
-/* Off and on again at `ip`, or through another place: an interrupt. */
-static inline uint64_t gen_event(struct gen *g, uint64_t ip)
+static inline void gen_fup(struct gen *g, uint64_t ip)
 {
-    uint64_t to = gen_ip((uint32_t)gen_below(g, GEN_SLOTS));
-
-    gen_flush(g);
+    g->told = g->nran;
     gen_ip_packet(g, PTL_PKT_FUP, ip);
+}
+
+static inline void gen_pip(struct gen *g)
+{
+    gen_put(
+        g, &(struct ptl_packet){.type = PTL_PKT_PIP, .payload.pip = {gen_below(g, 1000) << 12, 0}});
+}
+
+static inline void gen_vmcs(struct gen *g)
+{
+    gen_put(g,
+            &(struct ptl_packet){.type = PTL_PKT_VMCS, .payload.vmcs = {gen_below(g, 1000) << 12}});
+}
+
+/* What may come anywhere; `off`: while tracing is off, more of it. */
+static inline void gen_alone(struct gen *g, int off)
+{
+    switch (gen_below(g, off ? 10 : 4)) {
+    case 0:
+        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_CBR, .payload.cbr = {20}});
+        break;
+    case 1:
+        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_MNT, .payload.mnt = {g->nran}});
+        break;
+    case 2:
+        gen_type(g, PTL_PKT_EXSTOP);
+        break;
+    case 3:
+        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_PWRE, .payload.pwre = {1, 0, 0}});
+        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_PWRX, .payload.pwrx = {1, 1, 1, 0, 0}});
+        break;
+    case 4:
+        gen_pip(g);
+        break;
+    case 5:
+        gen_vmcs(g);
+        break;
+    case 6:
+        gen_type(g, PTL_PKT_STOP);
+        break;
+    case 7:
+        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_MODE_TSX,
+                                        .payload.mode_tsx = {(uint8_t)gen_below(g, 2), 0}});
+        break;
+    case 8:
+        gen_type(g, PTL_PKT_PSB);
+        gen_type(g, PTL_PKT_PSBEND);
+        memset(&g->last, 0, sizeof(g->last));
+        g->nrets = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Interrupts; off and on again. Returns where execution goes on. */
+static inline uint64_t gen_leave(struct gen *g, uint64_t ip, uint64_t to)
+{
+    gen_fup(g, ip);
+    if (!gen_below(g, 4))
+        gen_pip(g);
+    if (!gen_below(g, 4))
+        gen_vmcs(g);
     if (gen_below(g, 2)) {
         gen_ip_packet(g, PTL_PKT_TIP, to);
         return to;
     }
-    gen_put(g, &(struct ptl_packet){.type = PTL_PKT_TIP_PGD, .payload.ip = {0, 0}});
+    if (gen_below(g, 2))
+        gen_ip_packet(g, PTL_PKT_TIP_PGD, to);
+    else
+        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_TIP_PGD, .payload.ip = {0, 0}});
+    while (gen_below(g, 2))
+        gen_alone(g, 1);
     if (gen_below(g, 2))
         to = ip;
     gen_ip_packet(g, PTL_PKT_TIP_PGE, to);
     return to;
+}
+
+/* Something at `ip`, where no call is half done. Returns where execution goes on. */
+static inline uint64_t gen_event(struct gen *g, uint64_t ip)
+{
+    uint64_t to = gen_ip((uint32_t)gen_below(g, GEN_SLOTS));
+    uint8_t tsx = (uint8_t)gen_below(g, 3);
+
+    gen_flush(g);
+    gen_time(g);
+    switch (gen_below(g, 5)) {
+    case 0: /* transaction: end, begin, abort */
+        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_MODE_TSX,
+                                        .payload.mode_tsx = {tsx == 1, tsx == 2}});
+        if (tsx == 2)
+            return gen_leave(g, ip, to);
+        gen_fup(g, ip);
+        return ip;
+    case 1: /* idle */
+        if (gen_below(g, 2))
+            gen_put(g, &(struct ptl_packet){.type = PTL_PKT_MWAIT, .payload.mwait = {1, 2}});
+        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_EXSTOP, .payload.exstop = {1}});
+        gen_fup(g, ip);
+        return ip;
+    case 2:
+        g->nran = g->told;
+        gen_type(g, PTL_PKT_OVF);
+        memset(&g->last, 0, sizeof(g->last));
+        g->nrets = 0;
+        if (gen_below(g, 2))
+            gen_fup(g, to);
+        else
+            gen_ip_packet(g, PTL_PKT_TIP_PGE, to);
+        return to;
+    default:
+        return gen_leave(g, ip, to);
+    }
 }
 
 static inline void gen_push(struct gen *g, uint64_t ip)
@@ -294,8 +409,24 @@ static inline uint64_t gen_slot(struct gen *g, uint64_t ip)
         return to;
     case GEN_PTW:
         gen_flush(g);
-        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_PTW, .payload.ptw = {ip, 1, 0}});
+        g->told = g->nran;
+        taken = (int)gen_below(g, 2);
+        gen_put(g,
+                &(struct ptl_packet){.type = PTL_PKT_PTW, .payload.ptw = {ip, 1, (uint8_t)taken}});
+        if (taken)
+            gen_fup(g, ip);
         return end;
+    case GEN_CR3:
+        gen_flush(g);
+        gen_pip(g);
+        g->told = g->nran;
+        return end;
+    case GEN_SYSCALL:
+        gen_flush(g);
+        if (gen_below(g, 2))
+            gen_pip(g);
+        gen_tip(g, to, 0);
+        return to;
     default:
         return end;
     }
