@@ -212,7 +212,8 @@ static inline void gen_psb(struct gen *g, uint64_t ip)
     gen_type(g, PTL_PKT_PSB);
     memset(&g->last, 0, sizeof(g->last));
     if (g->flags & GEN_TIMING) {
-        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_TSC, .payload.tsc = {1000 * g->nran}});
+        gen_put(g,
+                &(struct ptl_packet){.type = PTL_PKT_TSC, .payload.tsc = {1000 * (g->nran + 1)}});
         gen_put(g, &(struct ptl_packet){.type = PTL_PKT_TMA, .payload.tma = {g->ctc, 3}});
         gen_put(g, &(struct ptl_packet){.type = PTL_PKT_CBR, .payload.cbr = {20}});
     }
