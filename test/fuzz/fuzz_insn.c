@@ -59,6 +59,12 @@ static bool comparable(const uint8_t *p, size_t size, enum ptl_exec_mode mode)
     if (n >= size)
         return false;
     switch (p[n]) {
+    case 0x26:
+    case 0x2e:
+    case 0x36:
+    case 0x3e:
+    case 0x64:
+    case 0x65:
     case 0x66:
     case 0x67:
     case 0xf0:

@@ -64,6 +64,9 @@ static const struct exception exceptions[] = {
     {OBJDUMP, IN_ANY, DIFF_REFUSED, 0, {0xff}, {0x62}, "EVEX: undefined or newer opcodes"},
     {CAPSTONE, IN_ANY, DIFF_REFUSED, 0, {0}, {0}, "not known to capstone 4: objdump judges"},
 
+    {BOTH, IN64, DIFF_CLASS, P_F2 | P_F3, {0xff, 0xff, 0xff}, {0x0f, 0x01, 0xca},
+     "ERETS and ERETU (FRED), newer than both; CLAC has no prefix"},
+
     /* objdump (binutils 2.40) */
     {OBJDUMP, IN_ANY, DIFF_REFUSED | DIFF_SIZE | DIFF_CLASS, 0, {0xff}, {0x9b},
      "FWAIT is an instruction; objdump shows it as part of the one that follows"},
@@ -90,12 +93,12 @@ static const struct exception exceptions[] = {
     {CAPSTONE, IN_ANY, DIFF_SIZE, 0, {0xff, 0xff}, {0x0f, 0xff}, "UD0 has ModRM (SDM: UD)"},
     {CAPSTONE, IN_ANY, DIFF_SIZE, P_66 | P_67 | P_F2, {0xff, 0xff}, {0x0f, 0x78},
      "EXTRQ, INSERTQ have two immediate bytes, VMREAD none (AMD64 vol. 4; SDM: VMREAD)"},
-    {CAPSTONE, IN_ANY, DIFF_CLASS, P_66 | P_F2 | P_F3, {0xff, 0xff, 0x38}, {0x0f, 0xc7, 0x30},
-     "VMPTRLD has no prefix: 66 makes it VMCLEAR, F3 VMXON (SDM)"},
+    {CAPSTONE, IN_ANY, DIFF_CLASS, P_66 | P_67 | P_F2 | P_F3, {0xff, 0xff, 0x38},
+     {0x0f, 0xc7, 0x30}, "VMPTRLD: 66 makes it VMCLEAR, F3 VMXON; 67 is not 66 (SDM)"},
     {CAPSTONE, IN_ANY, DIFF_CLASS, P_F3, {0xff, 0xff, 0x38}, {0x0f, 0xae, 0x20},
      "F3 0F AE /4 is PTWRITE (SDM: PTWRITE)"},
-    {CAPSTONE, IN_ANY, DIFF_SIZE, 0, {0xff, 0, 0, 0x10, 0, 0xc0}, {0x62, 0, 0, 0x10, 0, 0xc0},
-     "EVEX with static rounding has a register operand (SDM: Static Rounding Support)"},
+    {CAPSTONE, IN_ANY, DIFF_SIZE, 0, {0xff, 0, 0, 0, 0, 0xc0}, {0x62, 0, 0, 0, 0, 0xc0},
+     "EVEX with a register operand has no displacement (SDM: Static Rounding Support)"},
     {CAPSTONE, IN16, DIFF_SIZE, 0, {0xff, 0x1f}, {0x8f, 0x0a},
      "XOP map A has a 32-bit immediate in every mode (AMD64 vol. 6)"},
     {CAPSTONE, IN_LEGACY, DIFF_SIZE | DIFF_TARGET, P_66, {0xfe}, {0xe8},

@@ -50,7 +50,7 @@ elf "$PT_BUILD/bin/ptxed"
 if [ $full = 1 ]; then
     elf "$(gcc -print-prog-name=cc1)"
     elf /usr/bin/python3.11
-    elf /usr/lib/x86_64-linux-gnu/libLLVM-14.so.1
+    elf /usr/lib/x86_64-linux-gnu/libLLVM-14.so.1 data
     elf /usr/lib32/ld-linux.so.2
 fi
 # 32-bit and 16-bit code from the compiler.
