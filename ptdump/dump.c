@@ -39,6 +39,11 @@ static void error_line(struct dump *dump, const char *what, int status)
 
 #define VALUE_MAX 40
 
+static void set_value(char *value, const char *text)
+{
+    *put_word(value, text) = '\0';
+}
+
 /* "+n" or "-n" in hex. */
 static void delta_text(char *value, uint64_t now, uint64_t before)
 {
@@ -61,7 +66,7 @@ static const char *track_tsc(struct dump *dump, char *value)
 
     if (status && !dump->options->no_wall_clock) {
         error_line(dump, "error printing time", status);
-        strcpy(value, "<unavailable>");
+        set_value(value, "<unavailable>");
         return "tsc";
     }
     if (dump->options->time_delta)
@@ -79,7 +84,7 @@ static const char *track_fcr(struct dump *dump, char *value)
 
     if (!dump->clock.tcal.have_fcr) {
         error_line(dump, "error printing time", PTL_NO_TIME);
-        strcpy(value, "<unavailable>");
+        set_value(value, "<unavailable>");
     } else if (dump->options->time_delta) {
         snprintf(value, VALUE_MAX, "%+.3f", ((double)fcr - (double)dump->last_fcr) / unit);
         dump->last_fcr = fcr;
@@ -92,9 +97,9 @@ static const char *track_fcr(struct dump *dump, char *value)
 static const char *track_last_ip(struct dump *dump, char *value)
 {
     if (!dump->last_ip.have_ip)
-        strcpy(value, "<unavailable>");
+        set_value(value, "<unavailable>");
     else if (dump->last_ip.suppressed)
-        strcpy(value, "<suppressed>");
+        set_value(value, "<suppressed>");
     else
         hex16_text(value, dump->last_ip.ip);
     return "ip";
@@ -112,7 +117,7 @@ static const char *track(struct dump *dump, const struct ptl_packet *packet, cha
     case PTL_PKT_FUP:
         return options->lastip ? track_last_ip(dump, value) : NULL;
     case PTL_PKT_MODE_EXEC:
-        strcpy(value, text_packet_mode(packet));
+        set_value(value, text_packet_mode(packet));
         return options->exec_mode ? "em" : NULL;
     case PTL_PKT_PIP:
         hex16_text(value, packet->payload.pip.cr3);
@@ -123,7 +128,7 @@ static const char *track(struct dump *dump, const struct ptl_packet *packet, cha
     case PTL_PKT_CFE:
     case PTL_PKT_EVD:
     case PTL_PKT_BBP:
-        strcpy(value, text_packet_kind(packet));
+        set_value(value, text_packet_kind(packet));
         return "type";
     case PTL_PKT_TSC:
     case PTL_PKT_MTC:

@@ -28,18 +28,18 @@ char *line_raw(char *p, const uint8_t *bytes, size_t n)
 size_t line_packet(char *p, const struct ptl_packet *packet)
 {
     const char *name = ptl_packet_name((enum ptl_packet_type)packet->type);
-    size_t name_len = strlen(name), len;
+    size_t len = text_packet_payload(p + LINE_NAME_WIDTH + 1, packet);
+    char *end;
 
-    len = text_packet_payload(p + LINE_NAME_WIDTH + 1, packet);
     memset(p, ' ', LINE_NAME_WIDTH + 1);
-    memcpy(p, name, name_len);
-    return len ? LINE_NAME_WIDTH + 1 + len : name_len;
+    end = put_word(p, name);
+    return len ? LINE_NAME_WIDTH + 1 + len : (size_t)(end - p);
 }
 
 size_t line_track(char *p, size_t len, const char *id, const char *value)
 {
-    size_t column = LINE_NAME_WIDTH + 1 + LINE_PAYLOAD_WIDTH + 1, id_len = strlen(id),
-           value_len = strlen(value);
+    size_t column = LINE_NAME_WIDTH + 1 + LINE_PAYLOAD_WIDTH + 1;
+    char *end;
 
     if (len <= LINE_NAME_WIDTH) /* no payload: the name is as long as it is */
         column = len + 1 + LINE_PAYLOAD_WIDTH + 1;
@@ -47,8 +47,8 @@ size_t line_track(char *p, size_t len, const char *id, const char *value)
         column = len + 1;
     memset(p + len, ' ', column - len);
     memset(p + column, ' ', LINE_ID_WIDTH);
-    memcpy(p + column, id, id_len);
-    column += id_len < LINE_ID_WIDTH ? LINE_ID_WIDTH : id_len;
-    memcpy(p + column, value, value_len);
-    return column + value_len;
+    end = put_word(p + column, id);
+    if (end < p + column + LINE_ID_WIDTH)
+        end = p + column + LINE_ID_WIDTH;
+    return (size_t)(put_word(end, value) - p);
 }

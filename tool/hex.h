@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hex.h - hexadecimal digits for the hot paths: eight nibbles at a time, no loop, no table.
+ * hex.h - digits and words for the hot paths. Hexadecimal digits are made eight nibbles at a
+ * time, without loop or table.
  */
 #ifndef TOOL_HEX_H
 #define TOOL_HEX_H
@@ -40,6 +41,14 @@ static inline char *hex_short(char *p, uint64_t value)
     memset(digits + 16, 0, 16);
     memcpy(p, digits + zeros, 16);
     return p + 16 - zeros;
+}
+
+/* Append a short word, without terminator. Returns the end. */
+static inline char *put_word(char *p, const char *word)
+{
+    while (*word)
+        *p++ = *word++;
+    return p;
 }
 
 #endif

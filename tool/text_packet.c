@@ -11,12 +11,6 @@
 /* Append a literal. */
 #define PUT(p, literal) ((char *)memcpy(p, literal, sizeof(literal) - 1) + sizeof(literal) - 1)
 
-static char *put_str(char *p, const char *s)
-{
-    size_t n = strlen(s);
-    return (char *)memcpy(p, s, n) + n;
-}
-
 /* Up to five digits. */
 static char *put_dec(char *p, unsigned value)
 {
@@ -108,7 +102,7 @@ static char *put_pwrx(char *p, const struct ptl_packet *packet)
     static const char names[][6] = {
         "bad: ", "int: ", " st: ", "bad: ", " hw: ", "bad: ", "bad: ", "bad: "};
 
-    p = put_str(p, names[reason & 7]);
+    p = put_word(p, names[reason & 7]);
     p = put_cstate(p, packet->payload.pwrx.last);
     return put_cstate(PUT(p, ", "), packet->payload.pwrx.deepest);
 }
