@@ -28,6 +28,6 @@ struct backend {
     int (*record)(struct capture *capture);
 };
 
-extern const struct backend backend_step;
+extern const struct backend backend_perf, backend_step;
 
 #endif

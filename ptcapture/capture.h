@@ -17,6 +17,8 @@ struct capture_totals {
     uint64_t wakeups;      /* times that rings were drained */
     uint64_t lost_records; /* sideband records that did not fit their ring */
     uint64_t truncated;    /* pieces of trace with a gap behind them (AUX ring full) */
+    uint64_t partial;      /* pieces of trace with gaps inside (VM entries) */
+    uint64_t collisions;   /* pieces of trace hit by another user of the PMU */
     uint64_t snapshots;    /* snapshots taken */
     uint64_t threads;      /* threads traced */
     uint64_t instructions; /* step: instructions executed */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* In the order in which `auto` tries them. */
-static const struct backend *const backends[] = {&backend_step, NULL};
+static const struct backend *const backends[] = {&backend_perf, &backend_step, NULL};
 
 /* --- messages ------------------------------------------------------------------ */
 
@@ -170,7 +170,7 @@ static void size_text(char *text, size_t size, uint64_t bytes)
 static void summary(const struct capture *capture, uint64_t bytes)
 {
     const struct capture_totals *t = &capture->totals;
-    char all[32], trace[32], extra[128] = "", loss[128] = "no loss";
+    char all[32], trace[32], extra[128] = "", loss[192] = "no loss";
     size_t n = 0;
 
     size_text(all, sizeof(all), bytes);
@@ -179,14 +179,18 @@ static void summary(const struct capture *capture, uint64_t bytes)
         n += (size_t)snprintf(extra, sizeof(extra), ", %llu instructions",
                               (unsigned long long)t->instructions);
     if (t->threads)
-        n += (size_t)snprintf(extra + n, sizeof(extra) - n, ", %llu threads",
-                              (unsigned long long)t->threads);
+        n += (size_t)snprintf(extra + n, sizeof(extra) - n, ", %llu thread%s",
+                              (unsigned long long)t->threads, t->threads == 1 ? "" : "s");
     if (t->snapshots)
         snprintf(extra + n, sizeof(extra) - n, ", %llu snapshots",
                  (unsigned long long)t->snapshots);
-    if (t->lost_records || t->truncated)
-        snprintf(loss, sizeof(loss), "LOST: %llu sideband records, %llu gaps in the trace",
-                 (unsigned long long)t->lost_records, (unsigned long long)t->truncated);
+    if (t->lost_records || t->truncated || t->partial || t->collisions)
+        snprintf(loss, sizeof(loss),
+                 "LOST: %llu sideband records, %llu gaps in the trace, %llu partial pieces, %llu "
+                 "collisions%s",
+                 (unsigned long long)t->lost_records, (unsigned long long)t->truncated,
+                 (unsigned long long)t->partial, (unsigned long long)t->collisions,
+                 t->truncated || t->lost_records ? " (larger rings: -m)" : "");
     capture_note(capture, "%s: %s, trace %s%s, %llu wake-ups, %s", capture->options->output, all,
                  trace, extra, (unsigned long long)t->wakeups, loss);
 }

@@ -2,6 +2,8 @@
 /* ring.c - see ring.h. */
 #include "ring.h"
 
+#include <pt/record.h>
+
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,6 +46,54 @@ int ring_peek(const struct ring *ring, struct iovec parts[2], uint64_t *head)
     parts[1].iov_base = ring->data;
     parts[1].iov_len = len - parts[0].iov_len;
     return parts[1].iov_len ? 2 : 1;
+}
+
+/* Up to `n` bytes at `at` of the parts put together; what is missing is 0. */
+static void copy_out(const struct iovec *parts, int count, size_t at, uint8_t *bytes, size_t n)
+{
+    memset(bytes, 0, n);
+    for (int i = 0; i < count && n; i++) {
+        size_t len = parts[i].iov_len, take;
+
+        if (at >= len) {
+            at -= len;
+            continue;
+        }
+        take = len - at < n ? len - at : n;
+        memcpy(bytes, (const uint8_t *)parts[i].iov_base + at, take);
+        bytes += take;
+        n -= take;
+        at = 0;
+    }
+}
+
+void ring_count_losses(const struct iovec *parts, int count, struct ring_losses *losses)
+{
+    size_t total = 0, at = 0;
+
+    for (int i = 0; i < count; i++)
+        total += parts[i].iov_len;
+    while (total - at >= sizeof(struct perf_event_header)) {
+        struct perf_event_header header;
+        uint64_t body[3];
+        uint8_t bytes[sizeof(header) + sizeof(body)];
+
+        copy_out(parts, count, at, bytes, sizeof(bytes));
+        memcpy(&header, bytes, sizeof(header));
+        memcpy(body, bytes + sizeof(header), sizeof(body));
+        if (header.type == PTL_REC_LOST)
+            losses->lost += body[1];
+        else if (header.type == PTL_REC_LOST_SAMPLES)
+            losses->lost_samples += body[0];
+        else if (header.type == PTL_REC_AUX) {
+            losses->truncated += !!(body[2] & PTL_AUX_TRUNCATED);
+            losses->partial += !!(body[2] & PTL_AUX_PARTIAL);
+            losses->collision += !!(body[2] & PTL_AUX_COLLISION);
+        }
+        if (header.size < sizeof(header) || header.size > total - at)
+            return;
+        at += header.size;
+    }
 }
 
 void ring_take(struct ring *ring, uint64_t head)

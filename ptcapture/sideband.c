@@ -160,38 +160,9 @@ int sideband_pressing(const struct sideband *sideband)
     return 0;
 }
 
-/* Count LOST records; a record may lie across the two parts. */
-static void count_lost(struct sideband *sideband, const struct iovec *parts, int count)
-{
-    size_t total = parts[0].iov_len + (count > 1 ? parts[1].iov_len : 0), at = 0;
-    uint8_t record[32];
-
-    while (at + sizeof(struct perf_event_header) <= total) {
-        uint16_t size;
-        uint32_t type;
-
-        for (size_t i = 0; i < sizeof(record); i++) {
-            size_t from = at + i;
-            record[i] = from < parts[0].iov_len ? ((const uint8_t *)parts[0].iov_base)[from]
-                        : from < total
-                            ? ((const uint8_t *)parts[1].iov_base)[from - parts[0].iov_len]
-                            : 0;
-        }
-        memcpy(&type, record, sizeof(type));
-        memcpy(&size, record + 6, sizeof(size));
-        if (type == PTL_REC_LOST) {
-            uint64_t lost;
-            memcpy(&lost, record + 16, sizeof(lost));
-            sideband->lost += lost;
-        }
-        if (size < 8)
-            return;
-        at += size;
-    }
-}
-
 int sideband_drain(struct sideband *sideband, struct ptl_perf_writer *writer)
 {
+    struct ring_losses losses = {0};
     int any = 0;
 
     for (size_t i = 0; i < sideband->cpus; i++) {
@@ -202,12 +173,13 @@ int sideband_drain(struct sideband *sideband, struct ptl_perf_writer *writer)
 
         if (!n)
             continue;
-        count_lost(sideband, parts, n);
+        ring_count_losses(parts, n, &losses);
         status = ptl_perf_write_ring(writer, parts, (size_t)n);
         ring_take(ring, head);
         if (status)
             return status;
         any = 1;
     }
+    sideband->lost += losses.lost;
     return any;
 }

@@ -162,6 +162,11 @@ PTL_API int ptl_section_build_id(const struct ptl_section *section, uint8_t *id,
  * Errors: PTL_NOMAP (there is none), and those of ptl_space_load_elf(). */
 PTL_API int ptl_elf_symbol(const char *path, const char *name, uint64_t *value) PTL_MUST_CHECK;
 
+/* Where the function `name` lies in its file, and its size (of a symbol without size: up to the
+ * next one). What address filters want. Errors as ptl_elf_symbol(). */
+PTL_API int ptl_elf_function(const char *path, const char *name, uint64_t *offset,
+                             uint64_t *size) PTL_MUST_CHECK;
+
 /* --- symbols -------------------------------------------------------------- */
 
 /* Names of code addresses. Built by one thread, then only read. Symbols belong to bytes of

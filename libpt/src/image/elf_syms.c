@@ -11,6 +11,7 @@
 #include "image/symtab.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct loader {
     const struct ptl__elf *elf;
@@ -210,6 +211,52 @@ int ptl_elf_symbol(const char *path, const char *name, uint64_t *value)
         if (s.found)
             status = value_in(&elf, &s, name, value);
     }
+    ptl_section_unref(section);
+    return status;
+}
+
+/* The symbol of that name with the best rank in the file's table. */
+static int find_function(const struct ptl__symtab *table, const char *name, uint64_t *offset,
+                         uint64_t *size)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct ptl__symrange *r = &table->ranges[i];
+        size_t last = i;
+
+        if (!r->name || strcmp(r->name, name) != 0)
+            continue;
+        /* Others may lie inside it: it goes on behind them. */
+        for (size_t j = i; j < table->count; j++) {
+            if (table->ranges[j].name && table->ranges[j].sym_start == r->sym_start &&
+                !strcmp(table->ranges[j].name, name))
+                last = j;
+        }
+        if (last + 1 >= table->count)
+            return PTL_NOMAP;
+        *offset = r->sym_start;
+        *size = table->ranges[last + 1].start - r->sym_start;
+        return 0;
+    }
+    return PTL_NOMAP;
+}
+
+int ptl_elf_function(const char *path, const char *name, uint64_t *offset, uint64_t *size)
+{
+    struct ptl_section *section;
+    struct ptl__symtab *table = NULL;
+    struct ptl__elf elf;
+    int status;
+
+    if (!path || !name || !offset || !size)
+        return PTL_INVALID;
+    status = ptl__load_open(&section, &elf, path);
+    if (status < 0)
+        return status;
+    status = ptl__symtab_elf(&table, &elf);
+    if (status == 0)
+        status = table ? find_function(table, name, offset, size) : PTL_NOMAP;
+    if (table)
+        ptl__symtab_free(table);
     ptl_section_unref(section);
     return status;
 }

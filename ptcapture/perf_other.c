@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* perf_other.c - events whose samples carry trace: "cycles:u", "cpu-clock/period=100000/". */
+#include "perf.h"
+
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_FREQ 1000
+
+static const struct {
+    const char *name;
+    uint32_t type;
+    uint64_t config;
+    int each; /* sample every one */
+} events_known[] = {
+    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0},
+    {"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0},
+    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0},
+    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0},
+    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, 0},
+    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, 0},
+    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0},
+    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 0},
+    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1},
+    {"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1},
+    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 1},
+};
+
+static int find(struct ptl_attr *attr, const char *name, size_t len)
+{
+    char *end;
+
+    attr->flags |= PTL_ATTR_FREQ;
+    attr->sample_period = DEFAULT_FREQ;
+    for (size_t i = 0; i < sizeof(events_known) / sizeof(*events_known); i++) {
+        if (strlen(events_known[i].name) != len || strncmp(events_known[i].name, name, len) != 0)
+            continue;
+        attr->type = events_known[i].type;
+        attr->config = events_known[i].config;
+        if (events_known[i].each) {
+            attr->flags &= ~PTL_ATTR_FREQ;
+            attr->sample_period = 1;
+        }
+        return 0;
+    }
+    if (*name != 'r' || len < 2)
+        return -1;
+    attr->type = PERF_TYPE_RAW;
+    attr->config = strtoull(name + 1, &end, 16);
+    return end == name + len ? 0 : -1;
+}
+
+/* "period=N" or "freq=N", up to the closing slash. */
+static int rate(struct ptl_attr *attr, const char *text, const char **rest)
+{
+    char *end;
+
+    if (!strncmp(text, "period=", 7)) {
+        attr->flags &= ~PTL_ATTR_FREQ;
+        text += 7;
+    } else if (!strncmp(text, "freq=", 5)) {
+        attr->flags |= PTL_ATTR_FREQ;
+        text += 5;
+    } else {
+        return -1;
+    }
+    attr->sample_period = strtoull(text, &end, 0);
+    *rest = end + 1;
+    return end > text && *end == '/' && attr->sample_period ? 0 : -1;
+}
+
+static int modifiers(struct ptl_attr *attr, const char *text)
+{
+    int user = 0, kernel = 0;
+
+    if (*text == ':')
+        text++;
+    for (; *text; text++) {
+        if (*text == 'u')
+            user = 1;
+        else if (*text == 'k')
+            kernel = 1;
+        else
+            return -1;
+    }
+    if (user && !kernel)
+        attr->flags |= PTL_ATTR_EXCLUDE_KERNEL;
+    if (kernel && !user)
+        attr->flags |= PTL_ATTR_EXCLUDE_USER;
+    return 0;
+}
+
+int perf_other_parse(struct perf_events *events, const char *text, uint64_t aux_sample_size)
+{
+    struct ptl_attr *attr = &events->attr;
+    size_t len = strcspn(text, "/:");
+    const char *rest = text + len;
+
+    if (find(attr, text, len) || (*rest == '/' && rate(attr, rest + 1, &rest)) ||
+        modifiers(attr, rest))
+        return -1;
+    attr->sample_type = PTL_SAMPLE_AUX;
+    attr->aux_sample_size = (uint32_t)(aux_sample_size + 7) & ~7u;
+    snprintf(events->name, sizeof(events->name), "%s", text);
+    return attr->aux_sample_size <= 60 * 1024 ? 0 : -1;
+}
