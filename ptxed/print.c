@@ -18,7 +18,8 @@ static void check_failed(void *context, uint64_t ip, const char *what)
 /* Room for a line of the event or error, behind what lines begin with. */
 static char *begin_line(struct printer *p)
 {
-    out_write(&p->out, p->lead, p->lead_len);
+    if (p->lead_len)
+        out_write(&p->out, p->lead, p->lead_len);
     return out_reserve(&p->out, TEXT_EVENT_MAX + 1);
 }
 
@@ -140,7 +141,8 @@ static int print_block(struct printer *p, const struct ptl_item *item)
 
 static void print_end(struct printer *p)
 {
-    out_write(&p->out, p->lead, p->lead_len);
+    if (p->lead_len)
+        out_write(&p->out, p->lead, p->lead_len);
     out_str(&p->out, "[end of trace]\n");
 }
 

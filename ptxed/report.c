@@ -88,7 +88,8 @@ static int by_count(const void *a, const void *b)
 
 static void report_places(const struct report *report, const char *prog)
 {
-    qsort(report->missing, report->count, sizeof(*report->missing), by_count);
+    if (report->count)
+        qsort(report->missing, report->count, sizeof(*report->missing), by_count);
     for (size_t i = 0; i < report->count && i < MOST; i++) {
         const struct missing *m = &report->missing[i];
         const char *name = m->problem->name;

@@ -62,7 +62,7 @@ static struct ptl_section *make_section(void)
 
 static void model_apply(struct model *m, const struct op *op)
 {
-    struct image *image = op->space == PTL_TIMELINE_KERNEL ? &m->kernel : &m->space[op->space];
+    struct image *image;
 
     if (op->kind == OP_SPACE) {
         m->space[m->nspaces] =
@@ -70,6 +70,7 @@ static void model_apply(struct model *m, const struct op *op)
         m->nspaces++;
         return;
     }
+    image = op->space == PTL_TIMELINE_KERNEL ? &m->kernel : &m->space[op->space];
     for (unsigned i = 0; i < op->size; i++)
         image->byte[op->addr + i] = op->kind == OP_MAP ? content[op->offset + i] : 0;
 }
