@@ -12,6 +12,7 @@
 struct view {
     struct options *options;
     const char *name;
+    const struct infile *file; /* NULL: a directory */
     const struct ptl_perf *perf;
     struct out *out;
     struct dump dump;
@@ -84,6 +85,16 @@ static struct ptl_time_conv time_conv(const struct ptl_perf *perf)
         conv.shift = (uint16_t)pt->info.time_shift;
     }
     return conv;
+}
+
+/* Memory stays flat: what has been dumped may leave it. Trace that was joined across buffers
+ * lies elsewhere. */
+static void forget(void *context, const uint8_t *pos)
+{
+    const struct infile *file = ((struct view *)context)->file;
+
+    if (file && pos >= file->bytes && pos < file->bytes + file->len)
+        infile_forget(file, pos);
 }
 
 /* The records that concern a queue: of its CPU, or of none. */
@@ -170,7 +181,7 @@ static void heading(const struct view *view, const struct ptl_perf_queue *queue,
     struct out *out = view->out;
 
     out_printf(out, "[aux %u, piece %zu of %zu: %llx-%llx", queue->idx, i + 1, queue->piece_count,
-               (unsigned long long)p->offset, (unsigned long long)(p->offset + p->size));
+               (unsigned long long)p->offset, (unsigned long long)p->offset + p->size);
     number(out, "cpu", p->cpu);
     number(out, "pid", p->pid);
     number(out, "tid", p->tid);
@@ -213,7 +224,7 @@ static void show_flags(const struct view *view, const struct ptl_perf_piece *p)
 {
     for (const struct flag_row *row = flag_rows; row < flag_rows + FLAG_ROWS; row++)
         if (p->flags & row->flag)
-            out_printf(view->out, "[%llx: %s: %s]\n", (unsigned long long)(p->offset + p->size),
+            out_printf(view->out, "[%llx: %s: %s]\n", (unsigned long long)p->offset + p->size,
                        row->name, row->text);
 }
 
@@ -234,6 +245,7 @@ static void dump_queue(struct view *view, const struct ptl_perf_queue *queue)
         else if (p->size)
             dump_range(&view->dump, p->bytes, p->size, p->offset);
         whole = p->size != 0;
+        forget(view, p->bytes + p->size);
         show_flags(view, p);
         view->shown++;
     }
@@ -241,16 +253,16 @@ static void dump_queue(struct view *view, const struct ptl_perf_queue *queue)
 
 static int all_queues(struct view *view)
 {
-    const struct dump_hooks hooks = {.context = view, .upto = show_sideband};
     struct options *options = view->options;
-    const struct ptl_perf_queue *queues;
     int with_sideband = options->sideband.print & (SB_PRINT_COMPACT | SB_PRINT_VERBOSE);
+    const struct dump_hooks hooks = {
+        .context = view, .upto = with_sideband ? show_sideband : NULL, .passed = forget};
+    const struct ptl_perf_queue *queues;
     size_t count;
 
     if (opts_timing_errata(&options->timing, &options->timing.clock.errata))
         out_str(view->out, "[0: failed to determine errata: unknown cpu]\n");
-    dump_init(&view->dump, &options->dump, &options->timing.clock, view->out,
-              with_sideband ? &hooks : NULL);
+    dump_init(&view->dump, &options->dump, &options->timing.clock, view->out, &hooks);
     queues = ptl_perf_queues(view->perf, &count);
     for (size_t i = 0; i < count; i++) {
         struct ptl_sideband *sideband = NULL;
@@ -390,6 +402,7 @@ int recording_run(struct options *options, const struct infile *file, struct out
         return EXIT_NONE;
     }
     view->options = options;
+    view->file = file;
     view->name = file ? file->name : options->file;
     view->out = out;
     if (file)

@@ -35,7 +35,7 @@ static int check_magic(const struct view *view, struct ptl_perf_problem *problem
     if (!memcmp(view->bytes, "PERFFILE", 8) || !memcmp(view->bytes, "ELIFFREP", 8))
         return refuse(problem, PTL_NOT_SUPPORTED, 0,
                       "version 1 of perf.data (before Linux 3.6), which cannot hold Intel PT");
-    if (memcmp(view->bytes, "PERFILE2", 8))
+    if (memcmp(view->bytes, "PERFILE2", 8) != 0)
         return refuse(problem, PTL_NOT_SUPPORTED, 0, "not a perf.data file");
     return 0;
 }

@@ -301,7 +301,7 @@ static int compare_buffer(const void *a, const void *b)
 
 static int all_queues(struct ptl_perf *perf)
 {
-    const struct ptl_perf_buffer **bufs = ptl__calloc(perf->buffer_count, sizeof(*bufs));
+    const struct ptl_perf_buffer **bufs = ptl__calloc(perf->buffer_count, sizeof(void *));
     size_t b = 0, n = 0;
     int status = bufs ? 0 : PTL_NOMEM;
 
@@ -312,7 +312,7 @@ static int all_queues(struct ptl_perf *perf)
     for (size_t i = 0; !status && i < perf->buffer_count; i++)
         bufs[i] = &perf->buffers[i];
     if (!status && perf->buffer_count)
-        qsort(bufs, perf->buffer_count, sizeof(*bufs), compare_buffer);
+        qsort(bufs, perf->buffer_count, sizeof(void *), compare_buffer);
     if (perf->note_count)
         qsort(perf->notes, perf->note_count, sizeof(*perf->notes), compare_note);
     for (uint32_t q = 0; !status && q < perf->queue_count; q++) {
@@ -376,7 +376,8 @@ static void samples(struct ptl_perf *perf)
 static int resolve(struct ptl_perf *perf)
 {
     int status = ptl__spill_map(&perf->joins);
-    size_t i = 0;
+    struct ptl_perf_piece *pieces = perf->pieces;
+    size_t i = 0, count = pieces ? perf->piece_count : 0;
 
     for (uint32_t q = 0; q < perf->queue_count; q++) {
         struct ptl_perf_queue *queue = &perf->queues[q];
@@ -386,9 +387,8 @@ static int resolve(struct ptl_perf *perf)
             queue->size += perf->pieces[i].size;
         queue->piece_count = i - queue->piece_count;
     }
-    for (i = 0; !status && i < perf->join_count; i++)
-        perf->pieces[perf->join_rows[i].piece].bytes =
-            perf->joins.view.bytes + perf->join_rows[i].at;
+    for (i = 0; pieces && !status && i < perf->join_count; i++)
+        pieces[perf->join_rows[i].piece].bytes = perf->joins.view.bytes + perf->join_rows[i].at;
     return status;
 }
 
