@@ -25,6 +25,7 @@ cmake --install "$PT_BUILD" --prefix "$prefix" >"$tmp/log" 2>&1 || fail "install
             echo "$path"
         done
     (cd "$PT_SOURCE/libpt" && find include/pt -name '*.h')
+    [ ! -x "$PT_BUILD/bin/ptdump" ] || (cd "$PT_SOURCE/script" && printf 'bin/%s\n' *.bash)
     [ ! -x "$PT_BUILD/bin/ptdump" ] || (cd "$PT_SOURCE/doc" && find man -name '*.1' | sed 's,^man,share/man/man1,')
 } | LC_ALL=C sort >"$tmp/want"
 listing "$prefix" >"$tmp/got"

@@ -381,11 +381,11 @@ static int resolve(struct ptl_perf *perf)
 
     for (uint32_t q = 0; q < perf->queue_count; q++) {
         struct ptl_perf_queue *queue = &perf->queues[q];
-        queue->pieces = perf->pieces ? perf->pieces + i : NULL;
-        queue->piece_count = i;
-        for (; i < perf->piece_count && perf->pieces[i].queue == q; i++)
-            queue->size += perf->pieces[i].size;
-        queue->piece_count = i - queue->piece_count;
+        size_t first = i;
+        for (; i < count && pieces[i].queue == q; i++)
+            queue->size += pieces[i].size;
+        queue->pieces = i > first ? pieces + first : NULL;
+        queue->piece_count = i - first;
     }
     for (i = 0; pieces && !status && i < perf->join_count; i++)
         pieces[perf->join_rows[i].piece].bytes = perf->joins.view.bytes + perf->join_rows[i].at;
