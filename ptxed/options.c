@@ -164,14 +164,14 @@ static int show_version(void *context, const struct opt *opt, const char *arg)
 
 static const struct opt table[] = {
     {.name = "", .help = "input"},
-    {"--pt", NULL, "<file>[:<from>[-<to>]]", "The trace, or a part of it. Once.", set_trace, 0, 0,
+    {"--pt", NULL, "<file>[:<from>[-<to>]]", "the trace, or a part of it. Once.", set_trace, 0, 0,
      NULL},
     {"--raw", NULL, "<file>[:<from>[-<to>]]:<base>",
      "code: the file, or a part of it, mapped at address base. What comes later hides what came "
      "before.",
      add_raw, 0, 0, NULL},
     {"--elf", NULL, "<file>[:<base>]",
-     "Code: the loadable segments of an ELF file, moved so that the lowest is at base.", add_elf, 0,
+     "code: the loadable segments of an ELF file, moved so that the lowest is at base.", add_elf, 0,
      0, NULL},
     {.flags = OPT_SUB,
      .name = "",

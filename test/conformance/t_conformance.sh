@@ -5,5 +5,5 @@
 # shellcheck source=test/conformance/cases.sh
 . "$(dirname "$0")/cases.sh"
 need_shared conformance/cases
-run_cases '^pevent-'
+run_cases
 done_testing
