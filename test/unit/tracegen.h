@@ -53,6 +53,7 @@ struct gen {
     uint64_t rets[64];
     unsigned nrets;
     unsigned since_psb;
+    int at_cr3; /* the last thing told was a MOV CR3: TIP.PGD without address would mean it */
     uint8_t ctc;
     uint64_t *ran; /* addresses of the instructions that ran */
     size_t nran;
@@ -193,6 +194,7 @@ static inline void gen_flush(struct gen *g)
 static inline void gen_bit(struct gen *g, int taken)
 {
     g->told = g->nran;
+    g->at_cr3 = 0;
     g->bits = g->bits << 1 | (uint64_t)taken;
     if (++g->nbits == 47 || (!g->ntips && g->nbits == 6 && gen_below(g, 2)))
         gen_flush(g);
@@ -201,6 +203,7 @@ static inline void gen_bit(struct gen *g, int taken)
 static inline void gen_tip(struct gen *g, uint64_t ip, int may_defer)
 {
     g->told = g->nran;
+    g->at_cr3 = 0;
     g->tips[g->ntips++] = ip;
     if (!may_defer || !(g->flags & GEN_DEFER) || !g->nbits || g->ntips == 8 || gen_below(g, 2))
         gen_flush(g);
@@ -230,6 +233,7 @@ static inline void gen_psb(struct gen *g, uint64_t ip)
 static inline void gen_fup(struct gen *g, uint64_t ip)
 {
     g->told = g->nran;
+    g->at_cr3 = 0;
     gen_ip_packet(g, PTL_PKT_FUP, ip);
 }
 
@@ -371,6 +375,36 @@ static inline uint64_t gen_return(struct gen *g)
     return top;
 }
 
+/* Has execution come through `ip` since the trace told the last position? Then a TIP.PGD
+ * to there would be taken for that. */
+static inline int gen_passed(const struct gen *g, uint64_t ip)
+{
+    for (size_t i = g->told; i < g->nran; i++)
+        if (g->ran[i] == ip)
+            return 1;
+    return 0;
+}
+
+/* The branch at the end of a slot leaves what is traced: TIP.PGD, with or without address. */
+static inline uint64_t gen_off(struct gen *g, uint8_t kind, uint64_t to)
+{
+    int may_hide = (kind == GEN_JCC || kind == GEN_SYSCALL) && !g->at_cr3;
+    uint64_t back = gen_ip((uint32_t)gen_below(g, GEN_SLOTS)) + gen_below(g, 2);
+
+    g->told = g->nran;
+    gen_flush(g);
+    gen_time(g);
+    if (may_hide && gen_below(g, 2))
+        gen_put(g, &(struct ptl_packet){.type = PTL_PKT_TIP_PGD, .payload.ip = {0, 0}});
+    else
+        gen_ip_packet(g, PTL_PKT_TIP_PGD, to);
+    while (!gen_below(g, 3))
+        gen_alone(g, 1);
+    gen_time(g);
+    gen_ip_packet(g, PTL_PKT_TIP_PGE, back);
+    return back;
+}
+
 /* Run the slot at `ip` (any instruction of it); returns where execution goes on. */
 static inline uint64_t gen_slot(struct gen *g, uint64_t ip)
 {
@@ -388,6 +422,9 @@ static inline uint64_t gen_slot(struct gen *g, uint64_t ip)
     if (ip == stop)
         return gen_event(g, ip);
     g->ran[g->nran++] = ip;
+    if ((g->flags & GEN_EVENTS) && g->kind[slot] != GEN_FALL && g->kind[slot] != GEN_PTW &&
+        g->kind[slot] != GEN_CR3 && !gen_below(g, 12) && !gen_passed(g, to))
+        return gen_off(g, g->kind[slot], to);
     switch (g->kind[slot]) {
     case GEN_JCC:
         taken = (int)gen_below(g, 2);
@@ -421,6 +458,7 @@ static inline uint64_t gen_slot(struct gen *g, uint64_t ip)
         gen_flush(g);
         gen_pip(g);
         g->told = g->nran;
+        g->at_cr3 = 1;
         return end;
     case GEN_SYSCALL:
         gen_flush(g);

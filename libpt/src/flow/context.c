@@ -126,6 +126,13 @@ static uint64_t resume_ip(const struct ptl_flow *f)
     }
 }
 
+/* A call that leaves what is traced returns untraced: nothing will pop its address. */
+void ptl__flow_forget_call(struct ptl_flow *f)
+{
+    if (f->at.valid && f->at.iclass == PTL_INSN_CALL && f->at.target != f->at.end)
+        ptl__ret_drop(&f->rets);
+}
+
 static void on_sync(struct ptl_flow *f, const struct ptl_event *ev)
 {
     ptl__flow_goto(f, ev->have_ip ? ev->ip : 0);
@@ -164,6 +171,7 @@ static void change(struct ptl_flow *f, struct ptl_event *ev)
         f->enabled = 1;
         break;
     case PTL_EV_DISABLED:
+        ptl__flow_forget_call(f);
         on_disabled(f, resume_ip(f));
         break;
     case PTL_EV_ASYNC_DISABLED:

@@ -122,6 +122,9 @@ int ptl__flow_view(struct ptl_flow *f, const struct ptl_space *space, uint64_t v
  * done. Returns 0 or PTL_NOMEM. */
 int ptl__flow_apply(struct ptl_flow *f);
 
+/* The call at hand, if it is one, is not traced any further. */
+void ptl__flow_forget_call(struct ptl_flow *f);
+
 /* Trace told where execution goes on. */
 static inline void ptl__flow_goto(struct ptl_flow *f, uint64_t ip)
 {
@@ -130,6 +133,31 @@ static inline void ptl__flow_goto(struct ptl_flow *f, uint64_t ip)
     f->joined = 0;
     f->run = 0;
     f->loop_hops = 0;
+}
+
+/* 16- and 32-bit code wraps. */
+static inline uint64_t ptl__mode_ip(uint8_t mode, uint64_t ip)
+{
+    return mode == PTL_MODE_64 ? ip : mode == PTL_MODE_32 ? (uint32_t)ip : (uint16_t)ip;
+}
+
+/* The whole block ran: its last instruction is the one at hand. */
+static inline void ptl__at_end(struct ptl_flow *f, struct ptl__node *node)
+{
+    struct ptl__at *at = &f->at;
+
+    at->valid = 1;
+    at->unresolved = 0;
+    at->bound = 0;
+    at->iclass = node->iclass;
+    at->kind = node->block->kind;
+    at->ip = ptl__node_end(node) - node->last_size;
+    at->end = ptl__mode_ip(node->mode, ptl__node_end(node));
+    at->target = node->target;
+    at->node = node;
+    f->block_empty = 0;
+    f->last_ip = at->ip;
+    f->last_next = node->target ? node->target : at->end;
 }
 
 /* --- walking ---------------------------------------------------------------------- */
@@ -155,11 +183,5 @@ void ptl__flow_fail(struct ptl_flow *f, int status, int in_packet);
 
 /* An IP is traced: not in a TraceStop range, and in a filter range if there is any. */
 int ptl__flow_filter(const struct ptl_flow *f, uint64_t ip);
-
-/* 16- and 32-bit code wraps. */
-static inline uint64_t ptl__mode_ip(uint8_t mode, uint64_t ip)
-{
-    return mode == PTL_MODE_64 ? ip : mode == PTL_MODE_32 ? (uint32_t)ip : (uint16_t)ip;
-}
 
 #endif

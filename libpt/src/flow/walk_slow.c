@@ -39,13 +39,6 @@ static int cut_block(const struct ptl__node *node, const struct stop *stop, uint
     return 0;
 }
 
-static void note_last(struct ptl_flow *f, uint64_t ip, uint64_t next)
-{
-    f->block_empty = 0;
-    f->last_ip = ip;
-    f->last_next = next;
-}
-
 /* A loop without trace? Passing the same place twice means so, as nothing else decides; the
  * place remembered moves on at powers of two (Brent). */
 static int check_loop(struct ptl_flow *f)
@@ -75,16 +68,7 @@ static void finish_block(struct ptl_flow *f, struct ptl__node *node)
 {
     struct ptl__at *at = &f->at;
 
-    at->valid = 1;
-    at->bound = 0;
-    at->iclass = node->iclass;
-    at->kind = node->block->kind;
-    at->ip = ptl__node_end(node) - node->last_size;
-    at->end = ptl__mode_ip(node->mode, ptl__node_end(node));
-    at->target = node->target;
-    at->node = node;
-    note_last(f, at->ip, node->target ? node->target : at->end);
-    at->unresolved = 0;
+    ptl__at_end(f, node);
     f->joined = !ends_users_block(f, node);
     switch (node->iclass) {
     case PTL_INSN_CALL:
@@ -149,7 +133,9 @@ static int walk_block(struct ptl_flow *f, struct stop stop)
     if (cut_block(node, &stop, &ninsn, &size, &last)) {
         ptl__put_block(f, node, ninsn, size);
         f->ip = ptl__mode_ip(node->mode, node->ip + size);
-        note_last(f, node->ip + size - last.size, f->ip);
+        f->block_empty = 0;
+        f->last_ip = node->ip + size - last.size;
+        f->last_next = f->ip;
         f->joined = !stop.ends;
     } else {
         ninsn = node->ninsn;
@@ -440,10 +426,11 @@ static int walk_target(struct ptl_flow *f)
 
     if (f->at.unresolved)
         return ptl__flow_apply(f);
+    if (f->ip != f->step.ip)
+        return walk_block(f, stop);
+    ptl__flow_forget_call(f);
     f->at.valid = 0;
-    if (f->ip == f->step.ip)
-        return ptl__flow_apply(f);
-    return walk_block(f, stop);
+    return ptl__flow_apply(f);
 }
 
 static int walk_count(struct ptl_flow *f)
