@@ -143,6 +143,9 @@ static int add_file(void *context, const struct opt *opt, const char *arg)
 const struct opt opts_sideband_table[] = {
     {"--pevent:primary", NULL, "<file>[:<from>[-<to>]]",
      "records of the traced processor, or a part of them", add_file, PTL_SB_LANE_FIXED, 0, NULL},
+    {"--pevent", NULL, "<file>[:<from>[-<to>]]",
+     "records of the traced processor, or a part of them", add_file, PTL_SB_LANE_FIXED, OPT_HIDDEN,
+     NULL},
     {"--pevent:secondary", NULL, "<file>[:<from>[-<to>]]",
      "records of other processors: their context switches do not count", add_file, PTL_SB_LANE_NONE,
      0, NULL},
@@ -170,6 +173,7 @@ const struct opt opts_sideband_table[] = {
     {"--pevent:vdso-ia32", NULL, "<file>", "the [vdso] of 32-bit processes", set_string,
      SOURCE(vdso_ia32), 0, NULL},
     {"--sb:compact", NULL, NULL, "show records, one a line", set_print, SB_PRINT_COMPACT, 0, NULL},
+    {"--sb", NULL, NULL, "show records, one a line", set_print, SB_PRINT_COMPACT, OPT_HIDDEN, NULL},
     {"--sb:verbose", NULL, NULL, "show records, one field a line", set_print, SB_PRINT_VERBOSE, 0,
      NULL},
     {"--sb:filename", NULL, NULL, "with the name of their file", set_print, SB_PRINT_FILENAME, 0,
