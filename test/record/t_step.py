@@ -31,7 +31,7 @@ STATIC = ["-static", "-pthread"]
 BUILDS = {
     "threads": STATIC, "forktree": STATIC, "signals": STATIC, "jumps": STATIC, "selfmod": STATIC,
     "strings": STATIC, "crash": STATIC, "thread_exec": STATIC, "compat": STATIC,
-    "exceptions": STATIC, "plugin": ["-shared", "-fPIC"], "load": [],
+    "exceptions": ["-static-pie"], "plugin": ["-shared", "-fPIC"], "load": [],
     "small32s": ["-m32", "-static"], "small32d": ["-m32", "-no-pie"],
 }
 SOURCES = {"exceptions": "exceptions.cc", "small32s": "small32.c", "small32d": "small32.c"}
@@ -100,6 +100,21 @@ def read_perf(path):
             threads.setdefault(int(words[0]), []).append(int(words[1], 16))
         else:
             other.append(line)
+    return threads, other
+
+
+def read_ptxed(path):
+    """The same of ptxed."""
+    done = subprocess.run([PTXED, "--fields", "tid", path], capture_output=True, text=True)
+    threads, other = collections.OrderedDict(), done.stderr.splitlines()
+    for line in done.stdout.splitlines():
+        words = line.split(None, 2)
+        if len(words) > 2 and len(words[1]) == 16 and words[0].isdigit():
+            threads.setdefault(int(words[0]), []).append(int(words[1], 16))
+        elif "error" in line:
+            other.append(line)
+    if done.returncode:
+        other.append("exit status %d" % done.returncode)
     return threads, other
 
 
@@ -221,6 +236,11 @@ def run_case(name, command, options, directory):
         for line in other[:3]:
             fail(name, "perf says: " + line)
         compare(name, "perf", truth, got)
+    if os.path.exists(PTXED):
+        got, other = read_ptxed(recording)
+        for line in other[:3]:
+            fail(name, "ptxed says: " + line)
+        compare(name, "ptxed", truth, got)
     check_streams(name, directory, recording, truth, options.get("single"))
     if failures == before:
         print("ok: %s: %d instructions, %d threads, %d bytes" % (
