@@ -29,14 +29,6 @@ struct step_thread *step_find(struct stepper *st, pid_t tid)
     return NULL;
 }
 
-static void start_trace(struct stepper *st, struct step_thread *t)
-{
-    t->idx = st->next_idx++;
-    t->aux_offset = 0;
-    t->started = 0;
-    gen_init(&t->gen, &st->gen, t->buffer, TRACE_BUFFER);
-}
-
 struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
 {
     struct step_thread *t = calloc(1, sizeof(*t));
@@ -54,7 +46,8 @@ struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
     t->mode = PTL_MODE_64;
     t->fresh = t->left = 1;
     t->told_seen = UINT64_MAX;
-    start_trace(st, t);
+    t->idx = st->next_idx++;
+    gen_init(&t->gen, &st->gen, t->buffer, TRACE_BUFFER);
     t->next = st->threads;
     st->threads = t;
     st->living++;
@@ -118,11 +111,7 @@ struct step_thread *step_exec(struct stepper *st, struct step_thread *t, struct 
             remove_thread(st, other);
         }
     }
-    if (t->dead) { /* the name of the leader goes on, its trace has ended */
-        step_out_flush(st, t);
-        start_trace(st, t);
-        t->dead = 0;
-    }
+    t->dead = 0; /* the id of the leader goes on, and so does its trace */
     code_release(t->code);
     t->code = code_new(t->tid);
     return t;
