@@ -37,12 +37,17 @@ static void add(struct text *text, const char *s)
     text->len += n;
 }
 
-static void add_symbol(struct text *text, const struct ptl_symbols *symbols, uint64_t ip)
+static void add_symbol(struct text *text, const struct line_style *style,
+                       const struct ptl_section *section, const uint8_t *bytes, uint64_t ip)
 {
     uint64_t offset;
-    const char *name = ptl_symbols_find(symbols, ip, &offset);
+    const char *name = NULL;
     int n;
 
+    if (style->symbols)
+        name = ptl_symbols_find(style->symbols, ip, &offset);
+    else if (style->by_section)
+        name = section_symbols_find(style->by_section, section, bytes, ip, &offset);
     if (!name)
         return;
     n = snprintf(text->buf + text->len, SYMBOL_MAX + 32, " <%.*s+0x%llx>", SYMBOL_MAX, name,
@@ -51,15 +56,15 @@ static void add_symbol(struct text *text, const struct ptl_symbols *symbols, uin
 }
 
 /* One line; there is room for LINE_MAX_ bytes. */
-static void add_line(struct text *text, const struct line_style *style, const struct ptl_insn *insn,
+static void add_line(struct text *text, const struct line_style *style,
+                     const struct ptl_section *section, const struct ptl_insn *insn,
                      const uint8_t *bytes, uint64_t ip)
 {
     size_t n;
 
     text_hex16(text->buf + text->len, ip);
     text->len += 16;
-    if (style->symbols)
-        add_symbol(text, style->symbols, ip);
+    add_symbol(text, style, section, bytes, ip);
     if (style->raw)
         text->len += text_insn_raw(text->buf + text->len, bytes, insn->size, 1);
     if (style->text) {
@@ -114,7 +119,7 @@ static int make(struct text *text, uint32_t *marks, const struct ptl_block *bloc
             break; /* cannot be: the flow has walked here */
         if (grow(text, LINE_MAX_))
             return -1;
-        add_line(text, style, &insn, bytes, ip);
+        add_line(text, style, block->section, &insn, bytes, ip);
         if (check)
             check_insn(check, &insn, bytes, ip);
         code += insn.size;

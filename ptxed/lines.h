@@ -10,14 +10,16 @@
 #define PTXED_LINES_H
 
 #include "out.h"
+#include "section_symbols.h"
 #include "text_insn.h"
 
 #include <pt/flow.h>
 
 struct line_style {
-    uint8_t raw;                       /* bytes of the instruction */
-    struct text_insn *text;            /* disassembly; NULL: none */
-    const struct ptl_symbols *symbols; /* NULL: none */
+    uint8_t raw;                        /* bytes of the instruction */
+    struct text_insn *text;             /* disassembly; NULL: none */
+    const struct ptl_symbols *symbols;  /* by address; NULL: none */
+    struct section_symbols *by_section; /* for recordings; NULL: none */
 };
 
 /* What --check found, if anything. */

@@ -163,7 +163,7 @@ static int run(struct ptxed *x)
     fflush(stdout); /* what --verbose said */
     status = open_printer(&printer, x);
 
-    if (!status && x->symbols) {
+    if (!status && x->symbols && !x->recording.path) {
         status = ptl_symbols_new(&symbols, x->space);
         printer.style.symbols = symbols;
     }

@@ -399,6 +399,20 @@ static int by_time(struct recording *rec)
     return status;
 }
 
+/* Names of kernel code lie beside the kernel's code. */
+static int open_symbols(struct recording *rec)
+{
+    const char *dir = ptl_perf_directory(ptl_session_perf(rec->session));
+    char path[4096];
+    int known =
+        dir && (size_t)snprintf(path, sizeof(path), "%s/kcore_dir/kallsyms", dir) < sizeof(path);
+
+    if (!rec->x->symbols)
+        return 0;
+    rec->printer->style.by_section = section_symbols_new(known ? path : NULL);
+    return rec->printer->style.by_section ? 0 : PTL_NOMEM;
+}
+
 static void close_recording(struct recording *rec)
 {
     for (size_t i = 0; i < rec->stream_count; i++) {
@@ -406,6 +420,8 @@ static void close_recording(struct recording *rec)
         free(rec->streams[i]);
     }
     free(rec->streams);
+    section_symbols_free(rec->printer->style.by_section);
+    rec->printer->style.by_section = NULL;
     ptl_session_close(rec->session);
 }
 
@@ -440,7 +456,9 @@ int decode_recording(struct ptxed *x, struct printer *printer)
     if (x->sideband.show_switches)
         printer->event_flags |= TEXT_EVENT_CONTEXT;
     find_window(&rec);
-    status = add_streams(&rec);
+    status = open_symbols(&rec);
+    if (status == 0)
+        status = add_streams(&rec);
     if (status == 0)
         status = x->recording.merge ? by_time(&rec) : one_by_one(&rec);
     printer->lead_len = 0;

@@ -11,6 +11,7 @@ import importlib.util
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -252,6 +253,23 @@ shutil.rmtree(folder + '/kcore_dir')
 ips, out, err, code = decode(folder)
 same('no kernel image', len(re.findall(r'no kernel image', err)), 1)
 same('no kernel image: what to do', '--kcore' in err, True)
+
+# Code that a JIT compiler wrote down: it comes and is replaced, and it has names.
+
+
+def jitted(t, name, content):
+    body = struct.pack('<IIQQQQ', 100, 100, HERE, HERE, len(content), 0) + name + b'\0' + content
+    return struct.pack('<IIQ', 0, 16 + len(body), t) + body
+
+
+dump = file('jit-100.dump', struct.pack('<IIIIIIQQ', 0x4a695444, 1, 40, 62, 0, 100, 0, 1) +
+            jitted(9000, b'first', A) + jitted(15000, b'second', B))
+jit = make('jit', three, ['mmap2 pid=100 tid=100 addr=0x7000 size=4096 pgoff=0 file=%s tsc=8000'
+                          % dump], image=None)
+check('jitdump', jit, 'abb', oracle=False)
+out = subprocess.run([ptxed, '--no-inst', '--symbols', jit], capture_output=True, text=True).stdout
+same('names of jitted code', re.findall(r'^0*401000 <(\w+)\+0x0>$', out, re.M),
+     ['first', 'second', 'second'])
 
 # Two CPUs by time.
 two = os.path.join(tmp, 'two.data')
