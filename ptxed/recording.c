@@ -25,6 +25,7 @@ struct stream {
     size_t piece; /* the next one */
     int n, i;     /* items read, and used */
     int shown;    /* the task is selected */
+    int done;
     int in_window;
     uint32_t index, pid, tid;
     uint64_t time; /* ticks, of the item at hand */
@@ -211,21 +212,27 @@ static void say_flags(const struct stream *s, size_t piece)
         out_str(out, "[trace lost: collision]\n");
 }
 
-/* A piece that ended before the window begins need not be read. */
-static int is_early(const struct stream *s, size_t piece)
+/* What lies before the window is not decoded. Returns 1, 0 if that is all, or PTL_NOMEM. */
+static int first_piece(struct stream *s)
 {
-    uint64_t time = s->queue->pieces[piece].time;
+    size_t piece;
+    int status = ptl_decoder_seek(s->decoder, s->rec->from, &piece);
 
-    return s->rec->from && time && ptl_session_ticks(s->rec->session, time) < s->rec->from;
+    if (status == PTL_EOS)
+        s->piece = s->queue->piece_count;
+    if (status < 0)
+        return status == PTL_EOS ? 0 : status;
+    s->piece = piece + 1;
+    return 1;
 }
 
 static int next_piece(struct stream *s)
 {
-    if (s->piece)
+    if (!s->piece && s->rec->from && s->queue->piece_count)
+        return first_piece(s);
+    if (s->piece && s->piece <= s->queue->piece_count)
         say_flags(s, s->piece - 1);
-    while (s->piece < s->queue->piece_count && is_early(s, s->piece))
-        s->piece++;
-    if (s->piece == s->queue->piece_count)
+    if (s->piece >= s->queue->piece_count)
         return 0;
     say_missing(s, s->piece);
     return ptl_decoder_piece(s->decoder, s->piece++) < 0 ? PTL_NOMEM : 1;
@@ -330,9 +337,13 @@ static int print_one(struct stream *s, const struct ptl_item *item)
 /* Behind the window nothing more comes. Returns as have_item(). */
 static int stream_status(struct stream *s)
 {
-    int status = have_item(s);
+    int status = s->done ? 0 : have_item(s);
 
-    return status > 0 && s->items[s->i].tsc > s->rec->to ? 0 : status;
+    if (status > 0 && s->items[s->i].tsc > s->rec->to)
+        status = 0;
+    if (status == 0)
+        s->done = 1;
+    return status;
 }
 
 /* --- all queues

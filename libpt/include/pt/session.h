@@ -104,6 +104,11 @@ PTL_API void ptl_decoder_free(struct ptl_decoder *decoder);
 /* Get ready for a piece (an index into the queue's pieces). Returns 1 if it goes on from the
  * piece decoded before, 0 if it starts anew, or PTL_INVALID, PTL_NOMEM. */
 PTL_API int ptl_decoder_piece(struct ptl_decoder *decoder, size_t piece) PTL_MUST_CHECK;
+/* Get ready for a time (ticks, as the flow counts them): at the last PSB that is not later, in
+ * whatever piece. What lies before is not decoded. Returns 0 and the piece, PTL_EOS if all trace
+ * is older, or as ptl_decoder_piece(). */
+PTL_API int ptl_decoder_seek(struct ptl_decoder *decoder, uint64_t tsc,
+                             size_t *piece) PTL_MUST_CHECK;
 /* Would it go on? Then tracing that is on at the end of the piece before is no end. */
 PTL_API int ptl_decoder_goes_on(const struct ptl_decoder *decoder, size_t piece);
 /* The flow to pull items from: of the queue, whatever the piece. */

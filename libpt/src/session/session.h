@@ -7,6 +7,7 @@
  *   records.c  the recording's records into sidebands
  *   kernel.c   kernel images
  *   vdso.c     the [vdso] of this machine
+ *   seek.c     where to begin for a time
  *   decoder.c  a flow and a cursor for a queue
  */
 #ifndef LIBPT_SESSION_SESSION_H
@@ -48,6 +49,9 @@ int ptl__session_vdso(struct ptl_session *session);
 
 /* records.c */
 int ptl__session_records(struct ptl_session *session, const struct ptl_session_config *config);
+
+/* seek.c: the last PSB with a TSC up to `tsc`; SIZE_MAX: none. */
+size_t ptl__session_find_psb(const uint8_t *bytes, size_t len, uint64_t tsc);
 
 /* The first MMAP of the kernel, e.g. "[kernel.kallsyms]_text". Returns 1 if there is one. */
 int ptl__session_kernel_map(const struct ptl_session *session, struct ptl_rec_mmap *map);
