@@ -30,6 +30,7 @@ struct capture {
     struct pt_event event;                  /* the intel_pt event of -e */
     const char *event_text[OPTION_STRINGS]; /* the other -e events */
     size_t event_count;
+    struct ptl_zip zip;       /* -z: of the writer in `file` */
     struct capture_file file; /* open, with features; the backend adds events and begins */
     struct command command;   /* the command, held before its exec; pid 0 if there is none */
     struct capture_totals totals;

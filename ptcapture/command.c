@@ -62,6 +62,8 @@ void command_go(struct command *command)
     char byte = 1;
     ssize_t n;
 
+    if (command->go_fd < 0)
+        return;
     do
         n = write(command->go_fd, &byte, 1);
     while (n < 0 && errno == EINTR);

@@ -18,7 +18,7 @@ struct command {
 
 /* Fork. Returns 0 or -1 with errno. */
 int command_prepare(struct command *command, char **argv);
-/* Let it exec. Does not wait for that. */
+/* Let it exec, unless that has been done. Does not wait for it. */
 void command_go(struct command *command);
 /* The errno of a failed exec, 0 if it has not failed. Call once the child has gone. */
 int command_failed(struct command *command);

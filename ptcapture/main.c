@@ -6,6 +6,7 @@
 #include "check.h"
 #include "control.h"
 #include "opts.h"
+#include "unzip.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -13,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define ZSTD_LEVEL 1 /* as perf record -z */
+#define DATA_RING  (512u * 1024)
 
 /* In the order in which `auto` tries them. */
 static const struct backend *const backends[] = {&backend_perf, &backend_step, NULL};
@@ -150,6 +154,11 @@ static int open_output(struct capture *capture, int argc, char **argv)
     }
     memset(&config, 0, sizeof(config));
     config.size = sizeof(config);
+    config.mmap_len = (uint32_t)(options->data_size ? options->data_size : DATA_RING);
+    if (options->compress) {
+        capture->zip = zstd_zip(ZSTD_LEVEL);
+        config.zip = &capture->zip;
+    }
     status = file_start(&capture->file, &config, &capture->pmu, argc, argv);
     if (status)
         capture_error(capture, "cannot write %s: %s.", options->output,

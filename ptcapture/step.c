@@ -102,7 +102,7 @@ static void configure(struct stepper *st)
 static void choose_cpu(struct stepper *st)
 {
     st->cpu = -1;
-    if (st->capture->options->target != TARGET_COMMAND)
+    if (st->capture->options->target != TARGET_COMMAND || st->capture->options->delay_ns)
         return;
     st->cpu = sched_getcpu();
     if (st->cpu < 0 || st->cpu >= CPU_SETSIZE)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* step_attach.c - who is traced: taking hold of threads, new ones, the end of them. */
+#include "control.h"
 #include "proc.h"
 #include "step.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* --- the list of threads ------------------------------------------------------------ */
@@ -123,7 +125,7 @@ void step_ended(struct stepper *st, struct step_thread *t, pid_t tid, int status
 
     if (tid == capture->command.pid) {
         command_reaped(&capture->command, status);
-        st->stopping = 1;
+        control_request_stop();
     }
     if (!t)
         return;
@@ -242,6 +244,42 @@ static int attach_ids(struct stepper *st)
     return 0;
 }
 
+/* A process, and what it has started meanwhile. */
+static int seize_tree(struct stepper *st, pid_t pid)
+{
+    char path[64];
+    FILE *file;
+    int child, failed = seize_process(st, pid);
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    file = failed ? NULL : fopen(path, "re");
+    while (file && !failed && fscanf(file, "%d", &child) == 1)
+        failed = seize_tree(st, (pid_t)child);
+    if (file)
+        fclose(file);
+    return failed;
+}
+
+/* --delay: the command begins without us. */
+static int attach_late(struct stepper *st)
+{
+    uint64_t delay = st->capture->options->delay_ns;
+    struct timespec t = {(time_t)(delay / 1000000000), (long)(delay % 1000000000)};
+    struct command *command = &st->capture->command;
+    int status;
+
+    command_go(command);
+    while (nanosleep(&t, &t) && errno == EINTR && !control_stopped())
+        ;
+    if (command->pid && waitpid(command->pid, &status, WNOHANG) == command->pid) {
+        command_reaped(command, status);
+        return 0;
+    }
+    if (st->capture->options->target != TARGET_COMMAND)
+        return attach_ids(st);
+    return seize_tree(st, command->pid);
+}
+
 static int attach_command(struct stepper *st)
 {
     pid_t pid = st->capture->command.pid;
@@ -264,10 +302,11 @@ int step_attach(struct stepper *st)
     st->options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
     if (!options->no_inherit && !options->per_thread && options->target != TARGET_TIDS)
         st->options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
-    if (options->target != TARGET_COMMAND)
-        return attach_ids(st);
-    st->options |= PTRACE_O_EXITKILL;
-    return attach_command(st);
+    if (options->target == TARGET_COMMAND)
+        st->options |= PTRACE_O_EXITKILL;
+    if (options->delay_ns)
+        return attach_late(st);
+    return options->target == TARGET_COMMAND ? attach_command(st) : attach_ids(st);
 }
 
 /* A thread that was stopped while it ran, or inside of a system call. */
