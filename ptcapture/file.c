@@ -79,22 +79,34 @@ int file_start(struct capture_file *file, const struct ptl_perf_writer_config *c
     return status;
 }
 
-int file_finish(struct capture_file *file)
+static int close_file(struct capture_file *file)
 {
-    int status = 0;
+    int failed = file->fd >= 0 && !file->pipe && close(file->fd);
 
-    if (file->writer) {
-        status = ptl_perf_writer_finish(file->writer);
-        ptl_perf_writer_free(file->writer);
-    }
-    if (file->fd >= 0 && !file->pipe && close(file->fd) && !status)
-        status = PTL_IO;
+    ptl_perf_writer_free(file->writer);
     free(file->path);
     free(file->directory);
     file->writer = NULL;
     file->path = file->directory = NULL;
     file->fd = -1;
-    return status;
+    return failed ? PTL_IO : 0;
+}
+
+int file_finish(struct capture_file *file)
+{
+    int status = file->writer ? ptl_perf_writer_finish(file->writer) : 0;
+    int closed = close_file(file);
+
+    return status ? status : closed;
+}
+
+void file_discard(struct capture_file *file)
+{
+    if (file->path)
+        unlink(file->path);
+    if (file->directory)
+        rmdir(file->directory);
+    (void)close_file(file);
 }
 
 uint64_t file_bytes(const struct capture_file *file)

@@ -32,6 +32,9 @@ int file_start(struct capture_file *file, const struct ptl_perf_writer_config *c
 /* Finish and close. Returns 0 or the first error that kept anything from being written. */
 int file_finish(struct capture_file *file);
 
+/* Close and remove a file into which nothing has been recorded. */
+void file_discard(struct capture_file *file);
+
 /* Bytes on disk. */
 uint64_t file_bytes(const struct capture_file *file);
 

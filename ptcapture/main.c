@@ -208,8 +208,13 @@ static void summary(const struct capture *capture, uint64_t bytes)
 static int close_output(struct capture *capture, int failed)
 {
     uint64_t bytes = file_bytes(&capture->file);
-    int status = file_finish(&capture->file);
+    int status;
 
+    if (failed && !bytes) { /* it has not even begun */
+        file_discard(&capture->file);
+        return failed;
+    }
+    status = file_finish(&capture->file);
     if (status) {
         capture_error(capture, "cannot write %s: %s.", capture->options->output,
                       status == PTL_IO ? strerror(errno) : ptl_strstatus(status));
