@@ -4,7 +4,7 @@
 #   script/setup.sh --test   and everything the tests use
 set -euo pipefail
 
-build=(gcc cmake ninja-build pkg-config libcapstone-dev libzstd-dev libc6-dev linux-libc-dev git bash gawk)
+build=(gcc cmake ninja-build pkg-config libelf-dev libcapstone-dev libzstd-dev libc6-dev linux-libc-dev git bash gawk)
 test=(clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev libipt-dev linux-perf g++ gcc-multilib
     python3-minimal parallel binutils busybox-static shellcheck file valgrind universal-ctags)
 

@@ -38,10 +38,10 @@ check "no build paths in what is installed" \
     bash -c '! grep -rlF -e "$1" -e "$2" "$3" --include="*.cmake" --include="*.pc" --include="*.h"' - \
     "$PT_BUILD" "$PT_SOURCE" "$prefix"
 
-# The shared library needs libc only, and shows nothing but ptl_ names of one version.
+# The shared library needs libc and libelf only, and shows nothing but ptl_ names of one version.
 so=$prefix/$libdir/libpt.so
-readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc|ld-linux.*)\.so' >"$tmp/needed"
-check "shared library needs libc only" test ! -s "$tmp/needed"
+readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libelf|ld-linux.*)\.so' >"$tmp/needed"
+check "shared library needs libc and libelf only" test ! -s "$tmp/needed"
 nm -D --defined-only "$so" | awk '$2 != "A" { print $3 }' | grep -v '^ptl_[a-z][a-z0-9_]*@@PTL_0$' >"$tmp/names"
 check "only ptl_ symbols are exported" test ! -s "$tmp/names"
 

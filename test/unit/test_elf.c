@@ -293,20 +293,21 @@ static void every_header_byte(void **state)
     }
 }
 
-/* gABI: more than 0xfffe program headers are counted in section header 0. */
-static void extended_header_count(void **state)
+/* gABI: more than 0xfffe program headers are counted in section header 0. There is that one
+ * section header, as in core files of Linux, and it may have to count itself. */
+static void extended_header_count(uint16_t shnum, uint64_t shsize, uint32_t info, int status)
 {
     enum { N = 70000 };
     size_t size = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + N * sizeof(Elf64_Phdr) + 16;
     uint8_t *file = calloc(1, size);
     Elf64_Ehdr eh = {.e_type = ET_CORE, .e_machine = EM_X86_64, .e_phentsize = sizeof(Elf64_Phdr)};
-    Elf64_Shdr sh = {.sh_info = N};
+    Elf64_Shdr sh = {.sh_info = info, .sh_size = shsize};
     struct ptl_section *section;
     struct ptl_space *space;
 
-    (void)state;
     memcpy(eh.e_ident, ELFMAG "\2\1\1", 7);
     eh.e_phnum = PN_XNUM;
+    eh.e_shnum = shnum;
     eh.e_shoff = sizeof(eh);
     eh.e_shentsize = sizeof(sh);
     eh.e_phoff = sizeof(eh) + sizeof(sh);
@@ -319,11 +320,23 @@ static void extended_header_count(void **state)
     }
     assert_int_equal(ptl_section_memory(&section, file, size, 0, "many"), 0);
     assert_int_equal(ptl_space_new(&space), 0);
-    assert_int_equal(ptl_space_load_elf_section(space, section, 0, NULL, NULL), 0);
-    assert_int_equal(mappings(space), N);
+    assert_int_equal(ptl_space_load_elf_section(space, section, 0, NULL, NULL), status);
+    assert_int_equal(mappings(space), status < 0 ? 0 : info);
     ptl_space_free(space);
     ptl_section_unref(section);
     free(file);
+}
+
+static void extended_header_counts(void **state)
+{
+    (void)state;
+    extended_header_count(1, 1, 70000, 0);
+    extended_header_count(0, 1, 70000, 0);
+    extended_header_count(1, 0, 65535, 0);
+    extended_header_count(1, 1, 70001, PTL_BAD_IMAGE);      /* beyond the file */
+    extended_header_count(1, 1, UINT32_MAX, PTL_BAD_IMAGE); /* negative as libelf's index */
+    extended_header_count(0, UINT64_MAX, 70000, PTL_BAD_IMAGE);
+    extended_header_count(0, 0, 70000, PTL_BAD_IMAGE); /* no section header, no count */
 }
 
 /* A failed load leaves what was there. */
@@ -545,6 +558,38 @@ static void build_id(void **state)
     }
 }
 
+/* 50,000 headers that name the same notes do not cost 50,000 times as much, which would
+ * take minutes. */
+static void build_id_of_many(void **state)
+{
+    enum { N = 50000 };
+    size_t heads = sizeof(Elf64_Ehdr) + N * sizeof(Elf64_Phdr), size = heads + (1 << 21);
+    uint8_t *file = calloc(1, size), id[32];
+    Elf64_Ehdr eh = {.e_type = ET_EXEC, .e_machine = EM_X86_64, .e_phentsize = sizeof(Elf64_Phdr)};
+    struct ptl_section *section;
+    size_t len = sizeof(id);
+
+    (void)state;
+    memcpy(eh.e_ident, ELFMAG "\2\1\1", 7);
+    eh.e_phnum = N;
+    eh.e_phoff = sizeof(eh);
+    memcpy(file, &eh, sizeof(eh));
+    for (int round = 0; round < 2; round++) { /* whole, then in little pieces */
+        for (size_t i = 0; i < N; i++) {
+            Elf64_Phdr ph = {.p_type = PT_NOTE, .p_offset = heads, .p_filesz = 1 << 21};
+            if (round) {
+                ph.p_offset = heads + i * 16;
+                ph.p_filesz = 16;
+            }
+            memcpy(file + eh.e_phoff + i * sizeof(ph), &ph, sizeof(ph));
+        }
+        assert_int_equal(ptl_section_memory(&section, file, size, 0, "many"), 0);
+        assert_int_equal(ptl_section_build_id(section, id, &len), PTL_NOMAP);
+        ptl_section_unref(section);
+    }
+    free(file);
+}
+
 static void file_cache(void **state)
 {
     struct ptl_section *a, *b, *c;
@@ -593,7 +638,7 @@ int main(void)
         cmocka_unit_test(every_truncation),
         cmocka_unit_test(absurd_headers),
         cmocka_unit_test(every_header_byte),
-        cmocka_unit_test(extended_header_count),
+        cmocka_unit_test(extended_header_counts),
         cmocka_unit_test(failure_changes_nothing),
         cmocka_unit_test(not_regular),
         cmocka_unit_test(sections_of_a_file),
@@ -601,6 +646,7 @@ int main(void)
         cmocka_unit_test(kcore),
         cmocka_unit_test(vmlinux),
         cmocka_unit_test(build_id),
+        cmocka_unit_test(build_id_of_many),
         cmocka_unit_test(file_cache),
     };
 

@@ -15,6 +15,7 @@
 #include <pt/image.h>
 
 static uint8_t buf[ELF_MAX];
+static size_t elf_size;
 static char elf_path[64], text_path[64];
 
 static const struct elf_seg segs[] = {
@@ -32,7 +33,8 @@ static int make_files(void **state)
     struct elf_spec spec = {1, ET_CORE, 0, segs, 3, syms, 2, SHT_SYMTAB};
 
     (void)state;
-    strcpy(elf_path, elf_write(buf, elf_make(buf, &spec)));
+    elf_size = elf_make(buf, &spec);
+    strcpy(elf_path, elf_write(buf, elf_size));
     strcpy(text_path, elf_write("ffffffff81000000 T a\nffffffff81000010 T b\n", 42));
     return 0;
 }
@@ -201,6 +203,56 @@ static int scenario_symbols(void)
     return status;
 }
 
+/* What is asked of a file by name; it has no build id. */
+static int scenario_questions(void)
+{
+    uint8_t id[32];
+    size_t len = sizeof(id);
+    uint64_t value;
+    int status = ptl_elf_symbol(elf_path, "two", &value);
+
+    if (status == 0) {
+        assert_int_equal(value, 0x401900);
+        status = ptl_elf_build_id(elf_path, id, &len);
+    }
+    return status == PTL_NOMAP ? 0 : status;
+}
+
+/* An ELF file at any address: libelf copies what it cannot use as it lies there. */
+static int unaligned_at(size_t skew)
+{
+    static uint8_t room[ELF_MAX + 16];
+    struct ptl_symbols *symbols = NULL;
+    struct ptl_section *section;
+    struct ptl_space *space;
+    int status = ptl_space_new(&space);
+
+    if (status < 0)
+        return status;
+    memcpy(room + skew, buf, elf_size);
+    status = ptl_section_memory(&section, room + skew, elf_size, 0, "skewed");
+    if (status == 0) {
+        status = ptl_space_load_elf_section(space, section, 0, NULL, NULL);
+        ptl_section_unref(section);
+    }
+    if (status == 0)
+        status = ptl_symbols_new(&symbols, space);
+    if (status == 0)
+        assert_string_equal(ptl_symbols_find(symbols, 0x401901, NULL), "two");
+    ptl_symbols_free(symbols);
+    ptl_space_free(space);
+    return status;
+}
+
+static int scenario_unaligned(void)
+{
+    int status = 0;
+
+    for (size_t skew = 0; skew < 9 && status == 0; skew++)
+        status = unaligned_at(skew);
+    return status;
+}
+
 static void elf(void **state)
 {
     (void)state;
@@ -233,11 +285,24 @@ static void symbols(void **state)
     each_fault(scenario_symbols, 1);
 }
 
+static void questions(void **state)
+{
+    (void)state;
+    each_fault(scenario_questions, 0);
+}
+
+static void unaligned(void **state)
+{
+    (void)state;
+    each_fault(scenario_unaligned, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elf),   cmocka_unit_test(kcore),   cmocka_unit_test(space),
-        cmocka_unit_test(files), cmocka_unit_test(symbols),
+        cmocka_unit_test(elf),       cmocka_unit_test(kcore),   cmocka_unit_test(space),
+        cmocka_unit_test(files),     cmocka_unit_test(symbols), cmocka_unit_test(questions),
+        cmocka_unit_test(unaligned),
     };
 
     return cmocka_run_group_tests(tests, make_files, drop_files);

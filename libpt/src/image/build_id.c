@@ -2,75 +2,86 @@
 /*
  * build_id.c - the build id of an ELF file: a note of type NT_GNU_BUILD_ID, name "GNU".
  *
- * Source: gABI "Note Section"; entries are name size, descriptor size, type, then name and
- * descriptor, each padded to 4 bytes (8 where the segment says so).
+ * Source: gABI "Note Section"; entries are padded to 4 bytes (8 where the segment says so).
  */
 #include "image/load.h"
 
-static void skip_padding(struct ptl__cursor *at, size_t done, uint64_t align)
-{
-    size_t pad = (size_t)(-done & (align - 1));
+#include <string.h>
 
-    (void)ptl__take(at, pad < ptl__left(at) ? pad : ptl__left(at));
+#define RANGES 256 /* of notes that are looked at: real files have a handful */
+
+/* Where notes are searched. Hostile headers may name the same bytes again and again: all of
+ * them together get as many bytes as the file has. */
+struct search {
+    const struct ptl__elf *elf;
+    uint64_t budget;
+    unsigned ranges;
+    uint8_t *id;
+    size_t room, len; /* `len` is 0 until the id is found */
+};
+
+static void find_in(struct search *s, Elf_Data *data)
+{
+    size_t at = 0, name, desc;
+    GElf_Nhdr note;
+
+    while (!s->len && (at = gelf_getnote(data, at, &note, &name, &desc)) != 0) {
+        const uint8_t *bytes = data->d_buf;
+        if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof(ELF_NOTE_GNU) ||
+            memcmp(bytes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0)
+            continue;
+        s->len = note.n_descsz;
+        if (s->len <= s->room)
+            memcpy(s->id, bytes + desc, s->len);
+    }
 }
 
-/* Look for the id in one range of notes. Returns its length, or 0. */
-static size_t find_in(struct ptl__cursor at, uint64_t align, const uint8_t **id)
+static int find_within(struct search *s, uint64_t offset, uint64_t size, uint64_t align)
 {
-    if (align != 8)
-        align = 4;
-    while (ptl__left(&at) >= 12) {
-        size_t namesz = (size_t)ptl__taken(&at, 4), descsz = (size_t)ptl__taken(&at, 4);
-        uint64_t type = ptl__taken(&at, 4);
-        const uint8_t *name = ptl__take(&at, namesz), *desc;
+    Elf_Data *data;
+    int status = ptl__elf_data(s->elf, offset, size < s->budget ? size : s->budget,
+                               align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR, &data);
 
-        skip_padding(&at, 12 + namesz, align);
-        desc = ptl__take(&at, descsz);
-        skip_padding(&at, descsz, align);
-        if (at.bad)
-            break;
-        if (type == NT_GNU_BUILD_ID && namesz == 4 && memcmp(name, "GNU", 4) == 0 && descsz) {
-            *id = desc;
-            return descsz;
-        }
-    }
+    if (!data)
+        return status;
+    s->budget -= data->d_size;
+    s->ranges++;
+    find_in(s, data);
     return 0;
 }
 
-/* One of the note ranges. Hostile headers may name the same bytes again and again: all of
- * them together get as many bytes as the file has. */
-static size_t find_within(const struct ptl__elf *elf, uint64_t offset, uint64_t size,
-                          uint64_t align, uint64_t *budget, const uint8_t **id)
+static int find(struct search *s)
 {
-    struct ptl__cursor at = ptl__elf_range(elf, offset, size < *budget ? size : *budget);
+    int status = 0;
 
-    *budget -= ptl__left(&at);
-    return find_in(at, align, id);
+    for (uint32_t i = 0; i < s->elf->phnum && s->ranges < RANGES && !s->len && !status; i++) {
+        GElf_Phdr ph = ptl__elf_phdr(s->elf, i);
+        if (ph.p_type == PT_NOTE)
+            status = find_within(s, ph.p_offset, ph.p_filesz, ph.p_align);
+    }
+    for (uint32_t i = 0; i < s->elf->shnum && s->ranges < RANGES && !s->len && !status; i++) {
+        GElf_Shdr sh = ptl__elf_shdr(s->elf, i);
+        if (sh.sh_type == SHT_NOTE)
+            status = find_within(s, sh.sh_offset, sh.sh_size, sh.sh_addralign);
+    }
+    if (status == 0 && (!s->len || s->len > s->room))
+        status = PTL_NOMAP;
+    return status;
 }
 
-static size_t find(const struct ptl__elf *elf, const uint8_t **id)
+static int id_of(const struct ptl__elf *elf, uint8_t *id, size_t *len)
 {
-    uint64_t budget = elf->size;
-    size_t n = 0;
+    struct search s = {.elf = elf, .budget = elf->size, .id = id, .room = *len};
+    int status = find(&s);
 
-    for (uint32_t i = 0; i < elf->phnum && !n; i++) {
-        struct ptl__phdr ph = ptl__elf_phdr(elf, i);
-        if (ph.type == PT_NOTE)
-            n = find_within(elf, ph.offset, ph.filesz, ph.align, &budget, id);
-    }
-    for (uint32_t i = 0; i < elf->shnum && !n; i++) {
-        struct ptl__shdr sh = ptl__elf_shdr(elf, i);
-        if (sh.type == SHT_NOTE)
-            n = find_within(elf, sh.offset, sh.size, sh.align, &budget, id);
-    }
-    return n;
+    if (status == 0)
+        *len = s.len;
+    return status;
 }
 
 int ptl_section_build_id(const struct ptl_section *section, uint8_t *id, size_t *len)
 {
-    const uint8_t *found = NULL;
     struct ptl__elf elf;
-    size_t n;
     int status;
 
     if (!section || !id || !len)
@@ -78,12 +89,9 @@ int ptl_section_build_id(const struct ptl_section *section, uint8_t *id, size_t 
     status = ptl__elf_open_section(&elf, section);
     if (status < 0)
         return status;
-    n = find(&elf, &found);
-    if (!n || n > *len)
-        return PTL_NOMAP;
-    memcpy(id, found, n);
-    *len = n;
-    return 0;
+    status = id_of(&elf, id, len);
+    ptl__elf_close(&elf);
+    return status;
 }
 
 int ptl_elf_build_id(const char *path, uint8_t *id, size_t *len)
@@ -92,12 +100,12 @@ int ptl_elf_build_id(const char *path, uint8_t *id, size_t *len)
     struct ptl__elf elf;
     int status;
 
-    if (!path)
+    if (!path || !id || !len)
         return PTL_INVALID;
     status = ptl__load_open(&section, &elf, path);
     if (status < 0)
         return status;
-    status = ptl_section_build_id(section, id, len);
-    ptl_section_unref(section);
+    status = id_of(&elf, id, len);
+    ptl__load_close(section, &elf);
     return status;
 }

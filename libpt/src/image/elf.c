@@ -4,104 +4,99 @@
 
 #include "image/section.h"
 
-static const size_t phdr_size[2] = {sizeof(Elf32_Phdr), sizeof(Elf64_Phdr)};
-static const size_t shdr_size[2] = {sizeof(Elf32_Shdr), sizeof(Elf64_Shdr)};
-static const size_t sym_size[2] = {sizeof(Elf32_Sym), sizeof(Elf64_Sym)};
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
 
-/* An address, offset or size: as wide as the class. */
-static uint64_t word(const struct ptl__elf *elf, struct ptl__cursor *at)
+/* libelf has no number for "out of memory", but malloc() leaves one: for calls that were
+ * made with errno 0. */
+static int why(void)
 {
-    return ptl__taken(at, elf->is64 ? 8 : 4);
+    return errno == ENOMEM ? PTL_NOMEM : PTL_BAD_IMAGE;
 }
 
-static uint32_t half(struct ptl__cursor *at)
+/* gABI "ELF Identification". Asked before libelf, which also opens archives, and what it
+ * knows nothing of. */
+static int check_ident(const uint8_t *bytes, uint64_t size)
 {
-    return (uint32_t)ptl__taken(at, 4);
+    if (size < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
+        (bytes[EI_CLASS] != ELFCLASS32 && bytes[EI_CLASS] != ELFCLASS64))
+        return PTL_BAD_IMAGE;
+    return bytes[EI_DATA] == ELFDATA2LSB ? 0 : PTL_NOT_SUPPORTED;
 }
 
-static uint16_t quarter(struct ptl__cursor *at)
+/* Section headers are of use if they are all there. libelf does not look at their size, and
+ * takes offset 0 for one like any other. */
+static int open_shdrs(struct ptl__elf *elf, const GElf_Ehdr *eh)
 {
-    return (uint16_t)ptl__taken(at, 2);
+    GElf_Shdr first;
+    size_t n;
+
+    if (eh->e_shoff == 0 || eh->e_shentsize != gelf_fsize(elf->handle, ELF_T_SHDR, 1, EV_CURRENT) ||
+        elf_getshdrnum(elf->handle, &n) < 0 || n > UINT32_MAX)
+        return 0;
+    errno = 0;
+    if (n == 0 || !gelf_getshdr(elf_getscn(elf->handle, 0), &first))
+        return errno == ENOMEM ? PTL_NOMEM : 0;
+    elf->shnum = (uint32_t)n;
+    return 0;
 }
 
-struct ptl__cursor ptl__elf_range(const struct ptl__elf *elf, uint64_t offset, uint64_t size)
+/* Program headers have to be all there. libelf counts those that are within the file. */
+static int open_phdrs(struct ptl__elf *elf, const GElf_Ehdr *eh)
 {
-    struct ptl__cursor at = {elf->bytes, elf->bytes, 0};
+    uint32_t want = eh->e_phnum;
+    GElf_Phdr first;
+    size_t n = 0;
 
-    if (offset >= elf->size)
-        return at;
-    if (size > elf->size - offset)
-        size = elf->size - offset;
-    at.pos += offset;
-    at.end = at.pos + size;
-    return at;
+    if (want == PN_XNUM) { /* gABI "ELF Header": the count is in section header 0 */
+        if (!elf->shnum)
+            return PTL_BAD_IMAGE;
+        want = ptl__elf_shdr(elf, 0).sh_info;
+    }
+    if (want == 0)
+        return 0;
+    errno = 0;
+    if (want > INT_MAX /* libelf's index */ ||
+        eh->e_phentsize != gelf_fsize(elf->handle, ELF_T_PHDR, 1, EV_CURRENT) ||
+        elf_getphdrnum(elf->handle, &n) < 0 || n != want || !gelf_getphdr(elf->handle, 0, &first))
+        return why();
+    elf->phnum = want;
+    return 0;
 }
 
-static int table_fits(const struct ptl__elf *elf, uint64_t offset, uint64_t count, uint64_t size)
+static int open_headers(struct ptl__elf *elf)
 {
-    return offset <= elf->size && count <= (elf->size - offset) / size;
-}
+    GElf_Ehdr eh;
+    int status;
 
-/* gABI "ELF Header": counts that do not fit their field are in section header 0. */
-static void extended_counts(struct ptl__elf *elf, uint32_t shnum)
-{
-    struct ptl__cursor at = ptl__elf_range(elf, elf->shoff, shdr_size[elf->is64]);
-    uint64_t size;
-    uint32_t info;
-
-    if (elf->shoff == 0 || (elf->phnum != PN_XNUM && shnum != 0))
-        return;
-    (void)ptl__take(&at, 8); /* name, type */
-    (void)word(elf, &at);    /* flags, addr, offset */
-    (void)word(elf, &at);
-    (void)word(elf, &at);
-    size = word(elf, &at);
-    (void)half(&at); /* link */
-    info = half(&at);
-    if (at.bad)
-        return;
-    if (elf->phnum == PN_XNUM)
-        elf->phnum = info;
-    if (shnum == 0)
-        elf->shnum = size > UINT32_MAX ? 0 : (uint32_t)size;
+    if (!gelf_getehdr(elf->handle, &eh))
+        return PTL_BAD_IMAGE;
+    if (eh.e_machine != EM_X86_64 && eh.e_machine != EM_386)
+        return PTL_NOT_SUPPORTED;
+    elf->type = eh.e_type;
+    elf->is64 = gelf_getclass(elf->handle) == ELFCLASS64;
+    status = open_shdrs(elf, &eh);
+    return status < 0 ? status : open_phdrs(elf, &eh);
 }
 
 int ptl__elf_open(struct ptl__elf *elf, const uint8_t *bytes, uint64_t size)
 {
-    struct ptl__cursor at;
+    int status = check_ident(bytes, size);
 
-    *elf = (struct ptl__elf){.bytes = bytes, .size = size};
-    if (size < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
-        (bytes[EI_CLASS] != ELFCLASS32 && bytes[EI_CLASS] != ELFCLASS64))
-        return PTL_BAD_IMAGE;
-    if (bytes[EI_DATA] != ELFDATA2LSB)
-        return PTL_NOT_SUPPORTED;
-    elf->is64 = bytes[EI_CLASS] == ELFCLASS64;
-    at = ptl__elf_range(elf, EI_NIDENT, size);
-    elf->type = quarter(&at);
-    elf->machine = quarter(&at);
-    (void)half(&at);      /* version */
-    (void)word(elf, &at); /* entry */
-    elf->phoff = word(elf, &at);
-    elf->shoff = word(elf, &at);
-    (void)half(&at);    /* flags */
-    (void)quarter(&at); /* ehsize */
-    elf->phentsize = quarter(&at);
-    elf->phnum = quarter(&at);
-    elf->shentsize = quarter(&at);
-    elf->shnum = quarter(&at);
-    if (at.bad)
-        return PTL_BAD_IMAGE;
-    if (elf->machine != EM_X86_64 && elf->machine != EM_386)
-        return PTL_NOT_SUPPORTED;
-    extended_counts(elf, elf->shnum);
-    if (elf->phnum && (elf->phentsize != phdr_size[elf->is64] ||
-                       !table_fits(elf, elf->phoff, elf->phnum, elf->phentsize)))
-        return PTL_BAD_IMAGE;
-    if (elf->shoff == 0 || elf->shentsize != shdr_size[elf->is64] ||
-        !table_fits(elf, elf->shoff, elf->shnum, elf->shentsize))
-        elf->shnum = 0;
-    return 0;
+    *elf = (struct ptl__elf){.size = size};
+    if (status < 0)
+        return status;
+    (void)elf_version(EV_CURRENT);
+    errno = 0;
+    /* The pointer is not const as the handle could be asked to write. */
+    elf->handle = elf_memory((char *)(uintptr_t)bytes, size);
+    if (!elf->handle)
+        return why();
+    status = open_headers(elf);
+    if (status < 0)
+        ptl__elf_close(elf);
+    return status;
 }
 
 int ptl__elf_open_section(struct ptl__elf *elf, const struct ptl_section *section)
@@ -111,68 +106,39 @@ int ptl__elf_open_section(struct ptl__elf *elf, const struct ptl_section *sectio
     return ptl__elf_open(elf, section->bytes, section->size);
 }
 
-struct ptl__phdr ptl__elf_phdr(const struct ptl__elf *elf, uint32_t i)
+void ptl__elf_close(struct ptl__elf *elf)
 {
-    struct ptl__cursor at =
-        ptl__elf_range(elf, elf->phoff + (uint64_t)i * elf->phentsize, elf->phentsize);
-    struct ptl__phdr ph = {0};
+    (void)elf_end(elf->handle);
+    elf->handle = NULL;
+}
 
-    ph.type = half(&at);
-    if (elf->is64)
-        ph.flags = half(&at);
-    ph.offset = word(elf, &at);
-    ph.vaddr = word(elf, &at);
-    (void)word(elf, &at); /* paddr */
-    ph.filesz = word(elf, &at);
-    (void)word(elf, &at); /* memsz */
-    if (!elf->is64)
-        ph.flags = half(&at);
-    ph.align = word(elf, &at);
+/* These two cannot fail: open has made libelf look at the whole table. */
+
+GElf_Phdr ptl__elf_phdr(const struct ptl__elf *elf, uint32_t i)
+{
+    GElf_Phdr ph = {0};
+
+    (void)gelf_getphdr(elf->handle, (int)i, &ph);
     return ph;
 }
 
-struct ptl__shdr ptl__elf_shdr(const struct ptl__elf *elf, uint32_t i)
+GElf_Shdr ptl__elf_shdr(const struct ptl__elf *elf, uint32_t i)
 {
-    struct ptl__cursor at =
-        ptl__elf_range(elf, elf->shoff + (uint64_t)i * elf->shentsize, elf->shentsize);
-    struct ptl__shdr sh = {0};
+    GElf_Shdr sh = {0};
 
-    (void)half(&at); /* name */
-    sh.type = half(&at);
-    (void)word(elf, &at); /* flags */
-    sh.addr = word(elf, &at);
-    sh.offset = word(elf, &at);
-    sh.size = word(elf, &at);
-    sh.link = half(&at);
-    (void)half(&at); /* info */
-    sh.align = word(elf, &at);
-    sh.entsize = word(elf, &at);
+    (void)gelf_getshdr(elf_getscn(elf->handle, i), &sh);
     return sh;
 }
 
-size_t ptl__elf_sym_size(const struct ptl__elf *elf)
+int ptl__elf_data(const struct ptl__elf *elf, uint64_t offset, uint64_t size, Elf_Type type,
+                  Elf_Data **data)
 {
-    return sym_size[elf->is64];
-}
-
-struct ptl__elfsym ptl__elf_sym(const struct ptl__elf *elf, struct ptl__cursor *at)
-{
-    struct ptl__elfsym sym = {0};
-    uint8_t info;
-
-    sym.name = half(at);
-    if (!elf->is64) {
-        sym.value = word(elf, at);
-        sym.size = word(elf, at);
-    }
-    info = (uint8_t)ptl__taken(at, 1);
-    (void)ptl__take(at, 1); /* visibility */
-    sym.shndx = quarter(at);
-    if (elf->is64) {
-        sym.value = word(elf, at);
-        sym.size = word(elf, at);
-    }
-    sym.type = info & 0xf;
-    sym.bind = info >> 4;
-    return sym;
+    *data = NULL;
+    if (offset >= elf->size || size == 0)
+        return 0;
+    if (size > elf->size - offset)
+        size = elf->size - offset;
+    errno = 0;
+    *data = elf_getdata_rawchunk(elf->handle, (int64_t)offset, size, type);
+    return *data || errno != ENOMEM ? 0 : PTL_NOMEM;
 }

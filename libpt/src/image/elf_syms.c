@@ -10,21 +10,22 @@
 #include "image/load.h"
 #include "image/symtab.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct loader {
     const struct ptl__elf *elf;
     struct ptl__symlist list;
-    struct ptl__phdr *loads; /* by vaddr */
+    GElf_Phdr *loads; /* by vaddr */
     size_t nloads;
 };
 
 static int compare_vaddr(const void *va, const void *vb)
 {
-    const struct ptl__phdr *a = va, *b = vb;
+    const GElf_Phdr *a = va, *b = vb;
 
-    return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
+    return a->p_vaddr < b->p_vaddr ? -1 : a->p_vaddr > b->p_vaddr;
 }
 
 static int read_loads(struct loader *l)
@@ -35,10 +36,10 @@ static int read_loads(struct loader *l)
     if (!l->loads)
         return PTL_NOMEM;
     for (uint32_t i = 0; i < l->elf->phnum; i++) {
-        struct ptl__phdr ph = ptl__elf_phdr(l->elf, i);
-        if (ptl__is_load(&ph) && ph.offset < l->elf->size) {
-            if (ph.filesz > l->elf->size - ph.offset)
-                ph.filesz = l->elf->size - ph.offset;
+        GElf_Phdr ph = ptl__elf_phdr(l->elf, i);
+        if (ptl__is_load(&ph) && ph.p_offset < l->elf->size) {
+            if (ph.p_filesz > l->elf->size - ph.p_offset)
+                ph.p_filesz = l->elf->size - ph.p_offset;
             l->loads[l->nloads++] = ph;
         }
     }
@@ -48,126 +49,153 @@ static int read_loads(struct loader *l)
 }
 
 /* The segment that holds `vaddr`, or NULL. */
-static const struct ptl__phdr *load_of(const struct loader *l, uint64_t vaddr)
+static const GElf_Phdr *load_of(const struct loader *l, uint64_t vaddr)
 {
     size_t low = 0, high = l->nloads;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (l->loads[mid].vaddr <= vaddr)
+        if (l->loads[mid].p_vaddr <= vaddr)
             low = mid + 1;
         else
             high = mid;
     }
-    if (!low || vaddr - l->loads[low - 1].vaddr >= l->loads[low - 1].filesz)
+    if (!low || vaddr - l->loads[low - 1].p_vaddr >= l->loads[low - 1].p_filesz)
         return NULL;
     return &l->loads[low - 1];
 }
 
-static int is_code(const struct ptl__elfsym *sym)
+static int is_code(const GElf_Sym *sym)
 {
-    return (sym->type == STT_FUNC || sym->type == STT_GNU_IFUNC || sym->type == STT_NOTYPE) &&
-           sym->shndx != SHN_UNDEF && sym->shndx != SHN_ABS && sym->shndx != SHN_COMMON;
+    unsigned type = GELF_ST_TYPE(sym->st_info);
+
+    return (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
+           sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS && sym->st_shndx != SHN_COMMON;
 }
 
-static uint8_t rank_of(const struct ptl__elfsym *sym)
+static uint8_t rank_of(const GElf_Sym *sym)
 {
-    uint8_t rank = sym->bind == STB_WEAK    ? PTL__RANK_WEAK
-                   : sym->bind == STB_LOCAL ? PTL__RANK_LOCAL
-                                            : PTL__RANK_GLOBAL;
+    unsigned bind = GELF_ST_BIND(sym->st_info);
+    uint8_t rank = bind == STB_WEAK    ? PTL__RANK_WEAK
+                   : bind == STB_LOCAL ? PTL__RANK_LOCAL
+                                       : PTL__RANK_GLOBAL;
 
-    return (uint8_t)(rank + (sym->type == STT_NOTYPE ? 0 : PTL__RANK_FUNCTION));
+    return (uint8_t)(rank + (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE ? 0 : PTL__RANK_FUNCTION));
 }
 
 /* A symbol without a size goes no further than its section. */
-static uint64_t bytes_left(const struct loader *l, const struct ptl__elfsym *sym, uint64_t left)
+static uint64_t bytes_left(const struct loader *l, const GElf_Sym *sym, uint64_t left)
 {
-    struct ptl__shdr sh;
+    GElf_Shdr sh;
 
-    if (sym->shndx >= l->elf->shnum)
+    if (sym->st_shndx >= l->elf->shnum)
         return left;
-    sh = ptl__elf_shdr(l->elf, sym->shndx);
-    if (sym->value - sh.addr < sh.size && sh.size - (sym->value - sh.addr) < left)
-        left = sh.size - (sym->value - sh.addr);
+    sh = ptl__elf_shdr(l->elf, sym->st_shndx);
+    if (sym->st_value - sh.sh_addr < sh.sh_size && sh.sh_size - (sym->st_value - sh.sh_addr) < left)
+        left = sh.sh_size - (sym->st_value - sh.sh_addr);
     return left;
 }
 
-static int add(struct loader *l, const struct ptl__elfsym *elfsym, const char *name)
+static int add(struct loader *l, const GElf_Sym *elfsym, const char *name)
 {
-    const struct ptl__phdr *ph = load_of(l, elfsym->value);
+    const GElf_Phdr *ph = load_of(l, elfsym->st_value);
     struct ptl__sym sym = {.name = name, .rank = rank_of(elfsym)};
     uint64_t left; /* bytes of the segment from the symbol on */
 
     if (!ph || !*name)
         return 0;
-    left = ph->filesz - (elfsym->value - ph->vaddr);
-    sym.start = ph->offset + (elfsym->value - ph->vaddr);
-    sym.end = sym.start + (elfsym->size < left ? elfsym->size : left);
+    left = ph->p_filesz - (elfsym->st_value - ph->p_vaddr);
+    sym.start = ph->p_offset + (elfsym->st_value - ph->p_vaddr);
+    sym.end = sym.start + (elfsym->st_size < left ? elfsym->st_size : left);
     sym.limit = sym.start + bytes_left(l, elfsym, left);
     return ptl__symlist_add(&l->list, &sym);
 }
 
-static int read_table(struct loader *l, const struct ptl__shdr *sh, const char *names, size_t size)
+/* One symbol table - the first one of its type - and its names, which need not end. */
+struct source {
+    Elf_Data *syms, *names; /* NULL: none */
+    int count;
+};
+
+static int source_data(struct source *s, const struct ptl__elf *elf, const GElf_Shdr *sh)
 {
-    struct ptl__cursor at = ptl__elf_range(l->elf, sh->offset, sh->size);
+    GElf_Shdr names = ptl__elf_shdr(elf, sh->sh_link);
+    size_t count;
+    int status = ptl__elf_data(elf, sh->sh_offset, sh->sh_size, ELF_T_SYM, &s->syms);
+
+    if (status == 0)
+        status = ptl__elf_data(elf, names.sh_offset, names.sh_size, ELF_T_BYTE, &s->names);
+    if (status < 0 || !s->syms || !s->names)
+        return status;
+    count = s->syms->d_size / sh->sh_entsize;
+    s->count = count < INT_MAX ? (int)count : INT_MAX; /* libelf's index */
+    return 0;
+}
+
+static int find_table(struct source *s, const struct ptl__elf *elf, uint32_t type)
+{
+    size_t entsize = gelf_fsize(elf->handle, ELF_T_SYM, 1, EV_CURRENT);
+
+    *s = (struct source){0};
+    for (uint32_t i = 0; i < elf->shnum; i++) {
+        GElf_Shdr sh = ptl__elf_shdr(elf, i);
+        if (sh.sh_type == type && sh.sh_entsize == entsize && sh.sh_link < elf->shnum)
+            return source_data(s, elf, &sh);
+    }
+    return 0;
+}
+
+static int find_tables(struct source s[2], const struct ptl__elf *elf)
+{
+    int status = find_table(&s[0], elf, SHT_SYMTAB);
+
+    return status < 0 ? status : find_table(&s[1], elf, SHT_DYNSYM);
+}
+
+static int read_table(struct loader *l, const struct source *s, const char *names)
+{
+    GElf_Sym sym;
     int status = 0;
 
-    while (status == 0 && ptl__left(&at) >= ptl__elf_sym_size(l->elf)) {
-        struct ptl__elfsym sym = ptl__elf_sym(l->elf, &at);
-        if (is_code(&sym) && sym.name < size)
-            status = add(l, &sym, names + sym.name);
+    for (int i = 0; i < s->count && status == 0 && gelf_getsym(s->syms, i, &sym); i++)
+        if (is_code(&sym) && sym.st_name < s->names->d_size)
+            status = add(l, &sym, names + sym.st_name);
+    return status;
+}
+
+static int read_tables(struct loader *l, const struct source sources[2], char *names)
+{
+    int status = read_loads(l);
+
+    for (int i = 0; i < 2 && status == 0; i++) {
+        if (!sources[i].count)
+            continue;
+        memcpy(names, sources[i].names->d_buf, sources[i].names->d_size);
+        status = read_table(l, &sources[i], names);
+        names += sources[i].names->d_size + 1;
     }
     return status;
 }
 
-/* What the reader needs of one symbol table: the first one of its type. */
-struct source {
-    struct ptl__shdr sh;
-    struct ptl__cursor names;
-    int found;
-};
-
-static struct source find_table(const struct ptl__elf *elf, uint32_t type)
-{
-    struct source s = {0};
-
-    for (uint32_t i = 0; i < elf->shnum && !s.found; i++) {
-        s.sh = ptl__elf_shdr(elf, i);
-        if (s.sh.type == type && s.sh.entsize == ptl__elf_sym_size(elf) && s.sh.link < elf->shnum) {
-            struct ptl__shdr strings = ptl__elf_shdr(elf, s.sh.link);
-            s.names = ptl__elf_range(elf, strings.offset, strings.size);
-            s.found = 1;
-        }
-    }
-    return s;
-}
-
 int ptl__symtab_elf(struct ptl__symtab **table, const struct ptl__elf *elf)
 {
-    struct source sources[2] = {find_table(elf, SHT_SYMTAB), find_table(elf, SHT_DYNSYM)};
     struct loader l = {.elf = elf};
-    size_t done = 0, sizes[2] = {0, 0};
+    struct source sources[2];
+    size_t size = 0;
     char *names;
-    int status;
+    int status = find_tables(sources, elf);
 
     *table = NULL;
-    if (!sources[0].found && !sources[1].found)
-        return 0;
+    for (int i = 0; i < 2 && status == 0; i++)
+        size += sources[i].count ? sources[i].names->d_size + 1 : 0;
+    if (status < 0 || !size)
+        return status;
     /* Copies, each with a NUL of its own: a name stays a string whatever becomes of the
      * file. */
-    for (int i = 0; i < 2; i++)
-        sizes[i] = sources[i].found ? ptl__left(&sources[i].names) : 0;
-    names = ptl__calloc(1, sizes[0] + sizes[1] + 2);
+    names = ptl__calloc(1, size);
     if (!names)
         return PTL_NOMEM;
-    status = read_loads(&l);
-    for (int i = 0; i < 2 && status == 0; i++) {
-        if (sizes[i])
-            memcpy(names + done, sources[i].names.pos, sizes[i]);
-        if (sources[i].found)
-            status = read_table(&l, &sources[i].sh, names + done, sizes[i]);
-        done += sizes[i] + 1;
-    }
+    status = read_tables(&l, sources, names);
     ptl__free(l.loads);
     if (status == 0 && l.list.count)
         return ptl__symlist_finish(&l.list, names, table);
@@ -177,17 +205,18 @@ int ptl__symtab_elf(struct ptl__symtab **table, const struct ptl__elf *elf)
 }
 
 /* The value of the symbol `name` in one table. */
-static int value_in(const struct ptl__elf *elf, struct source *s, const char *name, uint64_t *value)
+static int value_in(const struct source *s, const char *name, uint64_t *value)
 {
-    struct ptl__cursor at = ptl__elf_range(elf, s->sh.offset, s->sh.size);
-    size_t len = strlen(name) + 1, left = ptl__left(&s->names);
+    size_t len = strlen(name) + 1;
+    GElf_Sym sym;
 
-    while (ptl__left(&at) >= ptl__elf_sym_size(elf)) {
-        struct ptl__elfsym sym = ptl__elf_sym(elf, &at);
-        if (sym.shndx == SHN_UNDEF || sym.name >= left || len > left - sym.name ||
-            memcmp(s->names.pos + sym.name, name, len) != 0)
+    for (int i = 0; i < s->count && gelf_getsym(s->syms, i, &sym); i++) {
+        const char *names = s->names->d_buf;
+        size_t left = s->names->d_size;
+        if (sym.st_shndx == SHN_UNDEF || sym.st_name >= left || len > left - sym.st_name ||
+            memcmp(names + sym.st_name, name, len) != 0)
             continue;
-        *value = sym.value;
+        *value = sym.st_value;
         return 0;
     }
     return PTL_NOMAP;
@@ -195,8 +224,8 @@ static int value_in(const struct ptl__elf *elf, struct source *s, const char *na
 
 int ptl_elf_symbol(const char *path, const char *name, uint64_t *value)
 {
-    static const uint32_t types[2] = {SHT_SYMTAB, SHT_DYNSYM};
     struct ptl_section *section;
+    struct source sources[2];
     struct ptl__elf elf;
     int status;
 
@@ -205,13 +234,12 @@ int ptl_elf_symbol(const char *path, const char *name, uint64_t *value)
     status = ptl__load_open(&section, &elf, path);
     if (status < 0)
         return status;
-    status = PTL_NOMAP;
-    for (int i = 0; i < 2 && status < 0; i++) {
-        struct source s = find_table(&elf, types[i]);
-        if (s.found)
-            status = value_in(&elf, &s, name, value);
-    }
-    ptl_section_unref(section);
+    status = find_tables(sources, &elf);
+    if (status == 0)
+        status = value_in(&sources[0], name, value);
+    if (status == PTL_NOMAP)
+        status = value_in(&sources[1], name, value);
+    ptl__load_close(section, &elf);
     return status;
 }
 

@@ -33,8 +33,10 @@ static int load_by_reading(struct ptl_space *space, const char *path)
     }
     n = ptl_section_read(section, headers, HEADERS, 0);
     status = n < 0 ? PTL_BAD_FILE : ptl__elf_open(&elf, headers, (uint64_t)n);
-    if (status == 0)
+    if (status == 0) {
         status = load(space, section, &elf);
+        ptl__elf_close(&elf);
+    }
     ptl__free(headers);
     ptl_section_unref(section);
     return status;
@@ -54,6 +56,6 @@ int ptl_space_load_kcore(struct ptl_space *space, const char *path)
     if (status < 0)
         return status;
     status = load(space, section, &elf);
-    ptl_section_unref(section);
+    ptl__load_close(section, &elf);
     return status;
 }

@@ -6,18 +6,18 @@
 #include "image/space.h"
 
 /* Returns 1 if it mapped the segment, 0 if there was nothing to map. */
-static int map_segment(struct ptl_space *space, struct ptl_section *section,
-                       const struct ptl__phdr *ph, const struct ptl__load *load)
+static int map_segment(struct ptl_space *space, struct ptl_section *section, const GElf_Phdr *ph,
+                       const struct ptl__load *load)
 {
-    struct ptl_elf_segment segment = {ph->offset, ph->filesz, ph->vaddr};
+    struct ptl_elf_segment segment = {ph->p_offset, ph->p_filesz, ph->p_vaddr};
     int status;
 
-    if (!ptl__is_load(ph) || ph->offset >= section->size || ph->vaddr < load->low ||
-        (ph->flags & load->flags) != load->flags)
+    if (!ptl__is_load(ph) || ph->p_offset >= section->size || ph->p_vaddr < load->low ||
+        (ph->p_flags & load->flags) != load->flags)
         return 0;
-    if (segment.size > section->size - ph->offset)
-        segment.size = section->size - ph->offset;
-    status = ptl_space_map(space, ph->vaddr + load->slide, section, ph->offset, segment.size);
+    if (segment.size > section->size - ph->p_offset)
+        segment.size = section->size - ph->p_offset;
+    status = ptl_space_map(space, ph->p_vaddr + load->slide, section, ph->p_offset, segment.size);
     if (status < 0) /* the range is within the section: it wraps around */
         return status == PTL_INVALID ? PTL_BAD_IMAGE : status;
     if (load->report)
@@ -32,7 +32,7 @@ int ptl__load(struct ptl_space *space, struct ptl_section *section, const struct
     int mapped = 0, status = 0;
 
     for (uint32_t i = 0; i < elf->phnum && status >= 0; i++) {
-        struct ptl__phdr ph = ptl__elf_phdr(elf, i);
+        GElf_Phdr ph = ptl__elf_phdr(elf, i);
         status = map_segment(space, section, &ph, load);
         mapped |= status > 0;
     }
@@ -59,14 +59,20 @@ int ptl__load_open(struct ptl_section **section, struct ptl__elf *elf, const cha
     return status;
 }
 
+void ptl__load_close(struct ptl_section *section, struct ptl__elf *elf)
+{
+    ptl__elf_close(elf);
+    ptl_section_unref(section);
+}
+
 static uint64_t lowest_vaddr(const struct ptl__elf *elf)
 {
     uint64_t low = UINT64_MAX;
 
     for (uint32_t i = 0; i < elf->phnum; i++) {
-        struct ptl__phdr ph = ptl__elf_phdr(elf, i);
-        if (ptl__is_load(&ph) && ph.vaddr < low)
-            low = ph.vaddr;
+        GElf_Phdr ph = ptl__elf_phdr(elf, i);
+        if (ptl__is_load(&ph) && ph.p_vaddr < low)
+            low = ph.p_vaddr;
     }
     return low;
 }
@@ -90,7 +96,11 @@ int ptl_space_load_elf_section(struct ptl_space *space, struct ptl_section *sect
     if (!space || !section)
         return PTL_INVALID;
     status = ptl__elf_open_section(&elf, section);
-    return status < 0 ? status : load_at(space, section, &elf, base, &load);
+    if (status < 0)
+        return status;
+    status = load_at(space, section, &elf, base, &load);
+    ptl__elf_close(&elf);
+    return status;
 }
 
 int ptl_space_load_elf(struct ptl_space *space, const char *path, uint64_t base,
@@ -108,7 +118,7 @@ int ptl_space_load_elf(struct ptl_space *space, const char *path, uint64_t base,
     if (status < 0)
         return status;
     status = load_at(space, section, &elf, base, &load);
-    ptl_section_unref(section);
+    ptl__load_close(section, &elf);
     return status;
 }
 
@@ -129,6 +139,6 @@ int ptl_space_load_vmlinux(struct ptl_space *space, const char *path, uint64_t s
     if (!elf.is64) /* the kernel half begins at 3 GiB, or wherever it was configured */
         load.low = 0x40000000;
     status = ptl__load(space, section, &elf, &load);
-    ptl_section_unref(section);
+    ptl__load_close(section, &elf);
     return status;
 }

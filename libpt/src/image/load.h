@@ -20,5 +20,6 @@ int ptl__load(struct ptl_space *space, struct ptl_section *section, const struct
 
 /* The whole file as a section, and its headers. An empty file is a bad image. */
 int ptl__load_open(struct ptl_section **section, struct ptl__elf *elf, const char *path);
+void ptl__load_close(struct ptl_section *section, struct ptl__elf *elf);
 
 #endif

@@ -55,14 +55,19 @@ static int add_whole(struct ptl_symbols *symbols, struct ptl_section *section)
 {
     struct ptl__symtab *table = NULL;
     struct ptl__elf elf;
-    int status = 0;
+    int status;
 
     if (entry_of(symbols, section))
         return 0;
-    if (ptl__elf_open_section(&elf, section) == 0)
+    status = ptl__elf_open_section(&elf, section);
+    if (status == 0) {
         status = ptl__symtab_elf(&table, &elf);
-    else if (section->kind != PTL__SECTION_FILE)
-        return 0;
+        ptl__elf_close(&elf);
+    } else if (status != PTL_NOMEM) { /* not ELF */
+        if (section->kind != PTL__SECTION_FILE)
+            return 0;
+        status = 0;
+    }
     if (status == 0)
         status = insert(symbols, section, table, 1);
     if (status < 0)
