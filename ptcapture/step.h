@@ -16,6 +16,7 @@
 #include "backend.h"
 #include "code.h"
 #include "generator.h"
+#include "operand.h"
 #include "out.h"
 #include "sideband.h"
 
@@ -42,6 +43,8 @@ struct step_thread {
     uint64_t step_seen;    /* sideband_seen() when the step began */
     uint64_t told_seen;    /* and at the last exact time in the trace */
     cpu_set_t affinity;    /* what the thread believes */
+    struct operand ptw;    /* of a PTWRITE at `ip` */
+    uint8_t ptw_size;      /* 4 or 8 bytes; 0: not known */
     int injected;          /* the signal that the step began with */
     uint8_t have_insn;
     uint8_t fresh;      /* nothing has executed since a fork, an exec or attaching */
@@ -144,6 +147,8 @@ int step_restarts(const struct user_regs_struct *regs);
 void step_hide_trap_flag(struct step_thread *t);
 /* The mode of code in this segment. */
 enum ptl_exec_mode step_mode_of(uint16_t cs);
+/* Read or write the memory of a thread. Returns 0 or -1. */
+int step_memory(pid_t tid, uint64_t addr, void *bytes, size_t len, int write);
 /* Run on one CPU, but believe in the old affinity. */
 void step_pin(struct stepper *st, struct step_thread *t);
 void step_unpin(struct stepper *st, struct step_thread *t);

@@ -124,11 +124,30 @@ static void complete(struct stepper *st, struct step_thread *t, uint64_t next)
     }
     begin_insn(st, t);
     executed(st, t);
+    if (insn->iclass == PTL_INSN_PTWRITE && t->ptw_size)
+        gen_ptwrite(&t->gen, t->ptw.value, t->ptw_size == 8, t->step_tsc);
     gen_insn(&t->gen, insn, ip, next, next_mode, t->step_tsc);
     if (t->insn.traits & CODE_PUSHF)
         step_hide_trap_flag(t);
     t->ip = next;
     t->mode = next_mode;
+}
+
+/* The value of a PTWRITE, while its operand still has it. On a CPU that lacks the instruction it
+ * faults, and the value is not used. */
+static void look_at_ptwrite(struct step_thread *t)
+{
+    struct user_regs_struct regs;
+    uint8_t bytes[PTL_INSN_MAX_SIZE];
+
+    t->ptw_size = 0;
+    if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) ||
+        step_memory(t->tid, t->ip, bytes, t->insn.insn.size, 0) ||
+        operand_ptwrite(&t->ptw, bytes, &t->insn.insn, &regs))
+        return;
+    if (t->ptw.memory && step_memory(t->tid, t->ptw.address, &t->ptw.value, t->ptw.size, 0))
+        return;
+    t->ptw_size = t->ptw.size;
 }
 
 /* --- going on ---------------------------------------------------------------------------- */
@@ -145,6 +164,8 @@ static void fetch(struct stepper *st, struct step_thread *t)
         t->copy_tsc = step_now();
     for (unsigned i = 0; i < count; i++)
         step_out_copy(st, t, &copies[i], t->copy_tsc);
+    if (t->have_insn && t->insn.insn.iclass == PTL_INSN_PTWRITE)
+        look_at_ptwrite(t);
 }
 
 void step_resume(struct stepper *st, struct step_thread *t, int sig)

@@ -65,7 +65,7 @@ void step_unpin(struct stepper *st, struct step_thread *t)
         sched_setaffinity(t->tid, sizeof(t->affinity), &t->affinity);
 }
 
-static int copy_memory(pid_t tid, uint64_t addr, void *bytes, size_t len, int write)
+int step_memory(pid_t tid, uint64_t addr, void *bytes, size_t len, int write)
 {
     struct iovec local = {bytes, len};
     struct iovec remote;
@@ -93,12 +93,12 @@ static void hide_pin(struct stepper *st, struct step_thread *t, const struct use
         return;
     if (nr == (i386 ? GETAFFINITY_32 : SYS_sched_getaffinity)) {
         if (result <= sizeof(target->affinity))
-            copy_memory(t->tid, mask, &target->affinity, result, 1);
+            step_memory(t->tid, mask, &target->affinity, result, 1);
     } else if (nr == (i386 ? SETAFFINITY_32 : SYS_sched_setaffinity)) {
         cpu_set_t wanted;
 
         memset(&wanted, 0, sizeof(wanted));
-        if (!copy_memory(t->tid, mask, &wanted, len < sizeof(wanted) ? len : sizeof(wanted), 0)) {
+        if (!step_memory(t->tid, mask, &wanted, len < sizeof(wanted) ? len : sizeof(wanted), 0)) {
             step_pin(st, target);
             target->affinity = wanted;
         }
@@ -123,10 +123,10 @@ void step_hide_trap_flag(struct step_thread *t)
         (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user_regs_struct, rsp), NULL);
     uint16_t flags;
 
-    if (copy_memory(t->tid, sp, &flags, sizeof(flags), 0) || !(flags & TRAP_FLAG))
+    if (step_memory(t->tid, sp, &flags, sizeof(flags), 0) || !(flags & TRAP_FLAG))
         return;
     flags = (uint16_t)(flags & ~TRAP_FLAG);
-    copy_memory(t->tid, sp, &flags, sizeof(flags), 1);
+    step_memory(t->tid, sp, &flags, sizeof(flags), 1);
 }
 
 /* --- all ------------------------------------------------------------------------------------ */
