@@ -6,6 +6,7 @@
 #define PTCAPTURE_CAPTURE_H
 
 #include "command.h"
+#include "control.h"
 #include "file.h"
 #include "options.h"
 #include "pmu.h"
@@ -34,6 +35,7 @@ struct capture {
     struct capture_file file; /* open, with features; the backend adds events and begins */
     struct command command;   /* the command, held before its exec; pid 0 if there is none */
     struct capture_totals totals;
+    int write_failed; /* the message has been printed */
 };
 
 /* "ptcapture: " + message to stderr; _note() only unless -q, _debug() only with -v. */
@@ -46,5 +48,18 @@ void capture_debug(const struct capture *capture, const char *format, ...)
 
 /* On a terminal, and without -q: how far it is, on one line that is overwritten. */
 void capture_progress(const struct capture *capture);
+
+/* Pass on what a writer returned: 0 or more, or -1 after saying (once) that the output cannot be
+ * written and why. */
+int capture_wrote(struct capture *capture, int status);
+
+/* control_open() of --control, with a message if that fails. Returns 0 or -1. */
+int capture_open_control(const struct capture *capture, struct control *control);
+
+/* --max-size: ask to stop when it is reached. */
+void capture_check_size(const struct capture *capture);
+
+/* Nanoseconds of CLOCK_MONOTONIC. */
+uint64_t capture_now(void);
 
 #endif

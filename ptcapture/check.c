@@ -51,6 +51,18 @@ static int is_privileged(void)
     return has_capability(CAP_PERFMON) || has_capability(CAP_SYS_ADMIN);
 }
 
+uint64_t check_lockable(void)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    struct rlimit memlock;
+
+    if (has_capability(CAP_IPC_LOCK) || machine_number(PARANOID, 2) < 0 ||
+        getrlimit(RLIMIT_MEMLOCK, &memlock) || memlock.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    return (uint64_t)machine_number(MLOCK_KB, 516) * 1024 * (uint64_t)(cpus > 0 ? cpus : 1) +
+           memlock.rlim_cur;
+}
+
 static enum probe_result no_pmu(char *reason, size_t size)
 {
     char vendor[13];

@@ -15,4 +15,8 @@ int check_run(const struct capture_options *options, const struct backend *const
  * driver, perf_event_paranoid. Text as for backend.probe(). */
 enum probe_result check_intel_pt(char *reason, size_t size);
 
+/* Bytes of rings that this user may map in all (perf_event_mlock_kb, RLIMIT_MEMLOCK); UINT64_MAX:
+ * no limit. */
+uint64_t check_lockable(void);
+
 #endif

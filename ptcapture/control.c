@@ -29,8 +29,13 @@ void control_signals(void)
     memset(&action, 0, sizeof(action));
     sigemptyset(&action.sa_mask);
     action.sa_handler = on_signal; /* without SA_RESTART: waiting ends */
-    for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+    for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++) {
+        struct sigaction old;
+        /* nohup: the hang-up of the terminal must not end us. */
+        if (stops[i] == SIGHUP && !sigaction(SIGHUP, NULL, &old) && old.sa_handler == SIG_IGN)
+            continue;
         sigaction(stops[i], &action, NULL);
+    }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
 }

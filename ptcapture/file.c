@@ -2,6 +2,7 @@
 /* file.c - see file.h. */
 #include "file.h"
 
+#include "dsos.h"
 #include "machine.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 /* Make room: what stands at `path` becomes `path`.old. A directory that we wrote earlier may
  * replace an older one only if rename() can do so, i.e. that one is moved to a spare name. */
-static int keep_old(const char *path)
+static int keep_old(const char *path, int *kept)
 {
     char old[4096], older[4096];
     struct stat st;
@@ -30,11 +31,13 @@ static int keep_old(const char *path)
         errno = ENAMETOOLONG;
         return -1;
     }
-    if (!rename(path, old))
+    *kept = !rename(path, old);
+    if (*kept)
         return 0;
     if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR && errno != EISDIR)
         return -1;
-    return rename(old, older) || rename(path, old) ? -1 : 0;
+    *kept = !rename(old, older) && !rename(path, old);
+    return *kept ? 0 : -1;
 }
 
 int file_create(struct capture_file *file, const char *path, int directory)
@@ -49,7 +52,7 @@ int file_create(struct capture_file *file, const char *path, int directory)
         return 0;
     }
     file->path = malloc(size);
-    if (!file->path || keep_old(path))
+    if (!file->path || keep_old(path, &file->kept))
         return -1;
     if (directory) {
         file->directory = strdup(path);
@@ -79,34 +82,43 @@ int file_start(struct capture_file *file, const struct ptl_perf_writer_config *c
     return status;
 }
 
-static int close_file(struct capture_file *file)
+static int close_file(struct capture_file *file, int status)
 {
-    int failed = file->fd >= 0 && !file->pipe && close(file->fd);
-
     ptl_perf_writer_free(file->writer);
+    if (file->fd >= 0 && !file->pipe && close(file->fd) && !status)
+        status = PTL_IO;
     free(file->path);
     free(file->directory);
     file->writer = NULL;
     file->path = file->directory = NULL;
     file->fd = -1;
-    return failed ? PTL_IO : 0;
+    return status;
 }
 
 int file_finish(struct capture_file *file)
 {
-    int status = file->writer ? ptl_perf_writer_finish(file->writer) : 0;
-    int closed = close_file(file);
+    int status = ptl_perf_writer_sync(file->writer);
 
-    return status ? status : closed;
+    if (!status && !file->pipe)
+        status = dsos_add(file->writer, file->path);
+    if (!status)
+        status = ptl_perf_writer_finish(file->writer);
+    return close_file(file, status);
 }
 
 void file_discard(struct capture_file *file)
 {
-    if (file->path)
+    const char *path = file->directory ? file->directory : file->path;
+    char old[4096];
+
+    if (file->fd >= 0 && !file->pipe)
         unlink(file->path);
     if (file->directory)
         rmdir(file->directory);
-    (void)close_file(file);
+    if (file->kept && snprintf(old, sizeof(old), "%s.old", path) < (int)sizeof(old) &&
+        rename(old, path))
+        file->kept = 0; /* it stays under its new name */
+    close_file(file, 0);
 }
 
 uint64_t file_bytes(const struct capture_file *file)

@@ -16,6 +16,7 @@ struct capture_file {
     char *path;      /* of the file; inside the directory if there is one */
     char *directory; /* NULL: a plain file */
     int pipe;        /* written to standard output */
+    int kept;        /* what stood there is now `path`.old */
 };
 
 /* Create `path` ("-": standard output) with mode 0600; an existing file is renamed to
@@ -29,10 +30,11 @@ int file_create(struct capture_file *file, const char *path, int directory);
 int file_start(struct capture_file *file, const struct ptl_perf_writer_config *config,
                const struct pmu *pmu, int argc, char *const *argv);
 
-/* Finish and close. Returns 0 or the first error that kept anything from being written. */
+/* Add the build ids of what was mapped; finish and close. Returns 0 or the first error that kept
+ * anything from being written. */
 int file_finish(struct capture_file *file);
 
-/* Close and remove a file into which nothing has been recorded. */
+/* Nothing has been recorded: remove it, and give an old file its name back. */
 void file_discard(struct capture_file *file);
 
 /* Bytes on disk. */

@@ -6,9 +6,8 @@
  * Source: proc(5), "/proc/kcore", "/proc/kallsyms", "/proc/modules"; getauxval(3),
  * AT_SYSINFO_EHDR.
  */
+#include "dsos.h"
 #include "perf.h"
-
-#include <pt/image.h>
 
 #include <elf.h>
 #include <errno.h>
@@ -302,22 +301,6 @@ static size_t vdso_size(const Elf64_Ehdr *ehdr)
     return (end + 4095) & ~(size_t)4095;
 }
 
-static void note_build_id(struct ptl_perf_writer *writer, const char *path)
-{
-    struct ptl_perf_build_id id;
-    size_t len = sizeof(id.id);
-
-    memset(&id, 0, sizeof(id));
-    if (ptl_elf_build_id(path, id.id, &len))
-        return;
-    id.size = (uint8_t)len;
-    id.misc = PTL_MISC_USER;
-    id.pid = -1;
-    id.filename = "[vdso]";
-    if (ptl_perf_writer_build_id(writer, &id))
-        return; /* the file is of use without */
-}
-
 int kernel_save_vdso(const char *output, struct ptl_perf_writer *writer)
 {
     const Elf64_Ehdr *ehdr = (const void *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: an address */
@@ -336,7 +319,6 @@ int kernel_save_vdso(const char *output, struct ptl_perf_writer *writer)
         return -1;
     failed = write(fd, ehdr, size) != (ssize_t)size;
     failed |= close(fd);
-    if (!failed)
-        note_build_id(writer, path);
-    return failed ? -1 : 0;
+    /* The file is of use without its build id. */
+    return failed || dsos_add_file(writer, path, "[vdso]", PTL_MISC_USER) ? -1 : 0;
 }

@@ -9,7 +9,6 @@
 #include "unzip.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,53 +19,6 @@
 
 /* In the order in which `auto` tries them. */
 static const struct backend *const backends[] = {&backend_perf, &backend_step, NULL};
-
-/* --- messages ------------------------------------------------------------------ */
-
-static void message(const struct capture *capture, const char *format, va_list ap)
-{
-    const char *slash = strrchr(capture->options->prog, '/');
-
-    fprintf(stderr, "%s: ", slash ? slash + 1 : capture->options->prog);
-    vfprintf(stderr, format, ap);
-    fputc('\n', stderr);
-}
-
-void capture_error(const struct capture *capture, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    message(capture, format, ap);
-    va_end(ap);
-}
-
-void capture_note(const struct capture *capture, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    if (!capture->options->quiet)
-        message(capture, format, ap);
-    va_end(ap);
-}
-
-void capture_debug(const struct capture *capture, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    if (capture->options->verbose)
-        message(capture, format, ap);
-    va_end(ap);
-}
-
-void capture_progress(const struct capture *capture)
-{
-    if (!capture->options->quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "\r%s: %.1f MiB\033[K\r", capture->options->output,
-                (double)file_bytes(&capture->file) / (1024 * 1024));
-}
 
 /* --- choosing ------------------------------------------------------------------ */
 
@@ -100,8 +52,9 @@ static const struct backend *choose_backend(const struct capture *capture, int *
         result = backends[i]->probe(options, reason, sizeof(reason));
         if (!result) {
             if (backends[i] == &backend_step)
-                capture_note(capture, "no Intel PT here (--check tells why): using the software "
-                                      "recorder.");
+                capture_note(capture,
+                             "Intel PT cannot be used here (--check tells why): using the software "
+                             "recorder.");
             return backends[i];
         }
         if (!i)
@@ -146,7 +99,6 @@ static int open_output(struct capture *capture, int argc, char **argv)
 {
     const struct capture_options *options = capture->options;
     struct ptl_perf_writer_config config;
-    int status;
 
     if (file_create(&capture->file, options->output, options->kcore)) {
         capture_error(capture, "cannot create %s: %s.", options->output, strerror(errno));
@@ -159,11 +111,7 @@ static int open_output(struct capture *capture, int argc, char **argv)
         capture->zip = zstd_zip(ZSTD_LEVEL);
         config.zip = &capture->zip;
     }
-    status = file_start(&capture->file, &config, &capture->pmu, argc, argv);
-    if (status)
-        capture_error(capture, "cannot write %s: %s.", options->output,
-                      status == PTL_IO ? strerror(errno) : ptl_strstatus(status));
-    return status ? -1 : 0;
+    return capture_wrote(capture, file_start(&capture->file, &config, &capture->pmu, argc, argv));
 }
 
 static void size_text(char *text, size_t size, uint64_t bytes)
@@ -191,8 +139,8 @@ static void summary(const struct capture *capture, uint64_t bytes)
         n += (size_t)snprintf(extra + n, sizeof(extra) - n, ", %llu thread%s",
                               (unsigned long long)t->threads, t->threads == 1 ? "" : "s");
     if (t->snapshots)
-        snprintf(extra + n, sizeof(extra) - n, ", %llu snapshots",
-                 (unsigned long long)t->snapshots);
+        snprintf(extra + n, sizeof(extra) - n, ", %llu snapshot%s",
+                 (unsigned long long)t->snapshots, t->snapshots == 1 ? "" : "s");
     if (t->lost_records || t->truncated || t->partial || t->collisions)
         snprintf(loss, sizeof(loss),
                  "LOST: %llu sideband records, %llu gaps in the trace, %llu partial pieces, %llu "
@@ -208,18 +156,13 @@ static void summary(const struct capture *capture, uint64_t bytes)
 static int close_output(struct capture *capture, int failed)
 {
     uint64_t bytes = file_bytes(&capture->file);
-    int status;
 
-    if (failed && !bytes) { /* it has not even begun */
+    if (failed && !bytes) {
         file_discard(&capture->file);
         return failed;
     }
-    status = file_finish(&capture->file);
-    if (status) {
-        capture_error(capture, "cannot write %s: %s.", capture->options->output,
-                      status == PTL_IO ? strerror(errno) : ptl_strstatus(status));
+    if (capture_wrote(capture, file_finish(&capture->file)) < 0)
         return -1;
-    }
     if (!failed)
         summary(capture, bytes);
     return failed;
@@ -250,7 +193,7 @@ static int record(struct capture *capture, const struct backend *backend, int ar
     if (parse_events(capture))
         return 2;
     if (open_output(capture, argc, argv) || start_command(capture)) {
-        file_finish(&capture->file);
+        file_discard(&capture->file);
         return EXIT_FAILURE;
     }
     control_signals();

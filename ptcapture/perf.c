@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TICK_MS   100
@@ -34,21 +33,10 @@ static int kernel_pmu(struct pmu *pmu)
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void failed(struct perf_recorder *rec, int status)
 {
-    if (status >= 0 || rec->failed)
-        return;
-    rec->failed = 1;
-    capture_error(rec->capture, "cannot write %s: %s.", rec->capture->options->output,
-                  status == PTL_IO ? strerror(errno) : ptl_strstatus(status));
+    if (capture_wrote(rec->capture, status) < 0)
+        rec->failed = 1;
 }
 
 static void each_lane(struct perf_recorder *rec,
@@ -125,8 +113,7 @@ static int all_gone(struct perf_recorder *rec)
 
 static void watch_limits(struct perf_recorder *rec)
 {
-    const struct capture_options *options = rec->capture->options;
-    uint64_t now = now_ns();
+    uint64_t now = capture_now();
 
     if (rec->enable_ns && now >= rec->enable_ns) {
         rec->enable_ns = 0;
@@ -134,10 +121,7 @@ static void watch_limits(struct perf_recorder *rec)
     }
     if (rec->end_ns && now >= rec->end_ns)
         control_request_stop();
-    if (options->max_size && file_bytes(&rec->capture->file) >= options->max_size) {
-        capture_note(rec->capture, "--max-size reached.");
-        control_request_stop();
-    }
+    capture_check_size(rec->capture);
 }
 
 static void loop(struct perf_recorder *rec)
@@ -162,9 +146,9 @@ static void loop(struct perf_recorder *rec)
 /* Stop, and take what the rings still hold. */
 static void finish(struct perf_recorder *rec)
 {
+    perf_switch(rec, 0);
     if (rec->capture->options->snapshot)
         snapshot(rec);
-    perf_switch(rec, 0);
     each_lane(rec, perf_lane_drain);
 }
 
@@ -198,7 +182,7 @@ static void set_sizes(struct perf_recorder *rec)
 static void start(struct perf_recorder *rec)
 {
     const struct capture_options *options = rec->capture->options;
-    uint64_t now = now_ns();
+    uint64_t now = capture_now();
 
     rec->tracing = !options->delay_ns;
     if (options->delay_ns)
@@ -241,12 +225,12 @@ static int record(struct capture *capture)
     rec.cpu_wide = capture->options->target == TARGET_CPUS;
     rec.per_thread = capture->options->per_thread || capture->options->target == TARGET_TIDS;
     set_sizes(&rec);
-    if (control_open(&rec.control, capture->options->control)) {
-        capture_error(capture, "--control %s: %s.", capture->options->control, strerror(errno));
+    if (capture_open_control(capture, &rec.control))
         return -1;
-    }
     status = record_all(&rec);
-    capture->totals.threads = rec.cpu_wide ? 0 : rec.tid_count;
+    /* Those of a command come and go uncounted. */
+    if (capture->options->target == TARGET_PIDS || capture->options->target == TARGET_TIDS)
+        capture->totals.threads = rec.tid_count;
     perf_close_all(&rec);
     control_close(&rec.control);
     return status;

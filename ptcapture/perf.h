@@ -71,6 +71,8 @@ void perf_switch(struct perf_recorder *rec, int on);
 int perf_other_parse(struct perf_events *events, const char *text, uint64_t aux_sample_size);
 
 /* perf_lane.c: map and empty the rings of a lane. */
+/* Lower the default sizes to what this user may map for this number of lanes. */
+void perf_lane_fit(struct perf_recorder *rec);
 int perf_lane_map(struct perf_recorder *rec, struct perf_lane *lane);
 void perf_lane_unmap(struct perf_lane *lane);
 /* Data ring, then trace, to the file. Returns 1 if there was something, 0, or a negative status. */

@@ -69,6 +69,12 @@ void perf_explain_open(const struct perf_recorder *rec, const struct ptl_attr *a
                  (unsigned long long)files.rlim_cur, rec->tid_count, rec->lane_count);
         return;
     case EINVAL:
+        if (attr->sample_type & PTL_SAMPLE_AUX) {
+            snprintf(text, size,
+                     "--aux-sample: this kernel or its intel_pt driver cannot attach trace to "
+                     "samples: needs Linux 5.5 or newer. Fix: --snapshot, or a full trace.");
+            return;
+        }
         snprintf(text, size, "the kernel rejects %s (config 0x%llx): %s.",
                  is_pt ? rec->pt.name : "an event", (unsigned long long)attr->config,
                  is_pt ? "a term or a combination of terms that this CPU lacks; --check lists what "
@@ -77,7 +83,7 @@ void perf_explain_open(const struct perf_recorder *rec, const struct ptl_attr *a
         return;
     case EOPNOTSUPP:
         snprintf(text, size, "the PMU cannot do this: %s.",
-                 is_pt ? "no such event" : "samples with AUX data need a PMU that supports them");
+                 is_pt ? "no such event" : "events with samples need a PMU that interrupts");
         return;
     default:
         snprintf(text, size, "cannot open an event for task %d on CPU %d: %s.", (int)tid, cpu,

@@ -11,6 +11,7 @@
  * before by the bytes in front of that one's head: as long as they stand, less than a
  * whole round has been written since, and only [old head, new head) is new.
  */
+#include "check.h"
 #include "perf.h"
 
 #include <errno.h>
@@ -62,8 +63,26 @@ static int refuse(const struct perf_recorder *rec, const char *what, uint64_t by
     return -1;
 }
 
-/* Sizes that nobody asked for shrink until the kernel grants them; all lanes then get the
- * size of the first. */
+void perf_lane_fit(struct perf_recorder *rec)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), each = check_lockable();
+
+    if (rec->sized || each == UINT64_MAX || !rec->lane_count)
+        return;
+    each /= rec->lane_count;
+    while (page + rec->data_size + rec->aux_size > each && rec->aux_size > 2 * page) {
+        if (rec->aux_size > rec->data_size || rec->data_size <= page)
+            rec->aux_size /= 2;
+        else
+            rec->data_size /= 2;
+    }
+    capture_debug(rec->capture, "for each ring %llu KiB of sideband and %llu KiB of trace.",
+                  (unsigned long long)rec->data_size / 1024,
+                  (unsigned long long)rec->aux_size / 1024);
+}
+
+/* What perf_lane_fit() could not know of may still take room: sizes that nobody asked for shrink
+ * until the kernel grants them. */
 int perf_lane_map(struct perf_recorder *rec, struct perf_lane *lane)
 {
     const struct capture_options *options = rec->capture->options;
@@ -133,14 +152,14 @@ static size_t area_parts(const struct perf_lane *lane, uint64_t from, uint64_t l
 
 /* After TRUNCATED the event is off. A kernel bug before 6.16 leaves it half on when it ran
  * on CPU 0, so switch it off first. */
-static void restart(const struct perf_recorder *rec, const struct perf_lane *lane, int truncated)
+static void restart(const struct perf_recorder *rec, const struct perf_lane *lane, int was_full)
 {
     size_t index = (size_t)(lane - rec->lanes);
 
     for (size_t i = 0; i < rec->pt.count; i++) {
         if (rec->pt.lane_of[i] != index)
             continue;
-        if (truncated)
+        if (was_full)
             ioctl(rec->pt.fds[i], PERF_EVENT_IOC_DISABLE, 0);
         ioctl(rec->pt.fds[i], PERF_EVENT_IOC_ENABLE, 0);
     }
@@ -165,12 +184,18 @@ static uint64_t aux_head(const struct perf_lane *lane)
     return __atomic_load_n(&lane->ring.page->aux_head, __ATOMIC_ACQUIRE);
 }
 
+/* Grows when the area was full: TRUNCATED, or records lost that may have said so. */
+static uint64_t gaps_told(const struct perf_lane *lane)
+{
+    return lane->losses.truncated + lane->losses.lost;
+}
+
 int perf_lane_drain(struct perf_recorder *rec, struct perf_lane *lane)
 {
     const struct capture_options *options = rec->capture->options;
-    uint64_t truncated = lane->losses.truncated, head, len;
+    uint64_t gaps = gaps_told(lane), head, len;
     struct iovec parts[2];
-    int status, any;
+    int status, any, was_full;
 
     if (!lane->ring.page)
         return 0;
@@ -180,7 +205,11 @@ int perf_lane_drain(struct perf_recorder *rec, struct perf_lane *lane)
     any = drain_data(rec, lane);
     if (any < 0 || options->snapshot || options->aux_sample)
         return any;
+    was_full = gaps_told(lane) != gaps;
+    if (was_full)
+        head = aux_head(lane); /* what was written before it stopped must go, too */
     len = head - lane->seen;
+    was_full |= len == lane->aux_size;
     if (len) {
         status = write_trace(rec, lane, parts, area_parts(lane, lane->seen, len, parts), len);
         lane->seen = head;
@@ -189,13 +218,14 @@ int perf_lane_drain(struct perf_recorder *rec, struct perf_lane *lane)
         if (status)
             return status;
     }
-    truncated = lane->losses.truncated - truncated;
-    if (rec->tracing && (len || truncated))
-        restart(rec, lane, truncated != 0);
+    if (rec->tracing && (len || was_full))
+        restart(rec, lane, was_full);
     return any || len;
 }
 
 /* --- snapshots ------------------------------------------------------------------------------- */
+
+#define MARK_LEAST 16 /* fewer equal bytes may be chance */
 
 static int has_wrapped(const struct perf_lane *lane)
 {
@@ -220,15 +250,23 @@ static void take_mark(const struct perf_lane *lane, uint64_t head, uint8_t *mark
         memcpy(mark + parts[0].iov_len, parts[1].iov_base, parts[1].iov_len);
 }
 
-/* Has less than one round been written since the last snapshot? */
-static int continues(const struct perf_lane *lane, int wrapped)
+/* How much has been written since the last snapshot? More than one round looks like one: the
+ * whole area. What was written first overwrites the mark from its beginning, so if the head
+ * stands inside the mark only the part behind it is still there. */
+static uint64_t written(const struct perf_lane *lane, uint64_t head, int wrapped)
 {
+    uint64_t len = (head - lane->seen) & (lane->aux_size - 1);
+    size_t stands = lane->mark_len;
     uint8_t now[PERF_MARK];
 
     if (!wrapped)
-        return 1;
-    take_mark(lane, lane->seen, now, lane->mark_len);
-    return lane->mark_len && !memcmp(now, lane->mark, lane->mark_len);
+        return len;
+    if (len && lane->aux_size - len < stands)
+        stands = (size_t)(lane->aux_size - len);
+    take_mark(lane, lane->seen, now, stands);
+    if (stands < MARK_LEAST || memcmp(now, lane->mark + (lane->mark_len - stands), stands) != 0)
+        return lane->aux_size;
+    return len;
 }
 
 int perf_lane_snapshot(struct perf_recorder *rec, struct perf_lane *lane)
@@ -244,12 +282,9 @@ int perf_lane_snapshot(struct perf_recorder *rec, struct perf_lane *lane)
     if (any < 0)
         return any;
     wrapped = has_wrapped(lane);
-    if (continues(lane, wrapped)) {
-        len = (head - lane->seen) & (lane->aux_size - 1);
-    } else {
-        len = lane->aux_size;
+    len = written(lane, head, wrapped);
+    if (len == lane->aux_size)
         lane->position += lane->position != 0; /* a gap of unknown size */
-    }
     if (wanted && wanted < len) {
         lane->position += len - wanted;
         len = wanted;

@@ -102,6 +102,11 @@ static int find_lanes(struct perf_recorder *rec)
     if (!cpus->count)
         return add_online_cpus(rec);
     for (size_t i = 0; i < cpus->count; i++) {
+        if (cpus->ids[i] >= sysconf(_SC_NPROCESSORS_CONF)) {
+            capture_error(rec->capture, "-C: there is no CPU %d: this machine has 0-%ld.",
+                          cpus->ids[i], sysconf(_SC_NPROCESSORS_CONF) - 1);
+            return -1;
+        }
         if (add_lane(rec, cpus->ids[i], -1))
             return -1;
     }
@@ -360,7 +365,10 @@ int perf_open_all(struct perf_recorder *rec)
             return -1;
         }
     }
-    if (parse_others(rec) || find_tids(rec) || find_lanes(rec) || open_lanes(rec))
+    if (parse_others(rec) || find_tids(rec) || find_lanes(rec))
+        return -1;
+    perf_lane_fit(rec);
+    if (open_lanes(rec))
         return -1;
     rec->polls = calloc(rec->pt.count + 1, sizeof(*rec->polls));
     for (size_t i = 0; rec->polls && i < rec->pt.count; i++) {

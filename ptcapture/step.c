@@ -161,8 +161,6 @@ static void obey(struct stepper *st, struct control *control)
 
 static void tick(struct stepper *st, struct limits *limits, uint64_t now)
 {
-    const struct capture_options *options = st->capture->options;
-
     limits->next_tick = now + TICK_NS;
     obey(st, &limits->control);
     step_out_drain(st);
@@ -174,10 +172,7 @@ static void tick(struct stepper *st, struct limits *limits, uint64_t now)
     }
     if (limits->end_tsc && now >= limits->end_tsc)
         control_request_stop();
-    if (options->max_size && file_bytes(&st->capture->file) >= options->max_size) {
-        capture_note(st->capture, "--max-size reached.");
-        control_request_stop();
-    }
+    capture_check_size(st->capture);
 }
 
 static void loop(struct stepper *st, struct limits *limits)
@@ -198,7 +193,7 @@ static void loop(struct stepper *st, struct limits *limits)
             break;
         /* Looking at the clock is cheap, but not as cheap as not looking. */
         if (tid < 0 || ++steps % 64 == 0) {
-            uint64_t now = step_now();
+            uint64_t now = capture_now();
             if (now >= limits->next_tick)
                 tick(st, limits, now);
             if (sideband_pressing(&st->sideband))
@@ -213,7 +208,7 @@ static int run(struct stepper *st, struct limits *limits)
 
     if (step_out_begin(st))
         return -1;
-    now = step_now();
+    now = capture_now();
     limits->next_tick = now + TICK_NS;
     limits->next_flush = now + FLUSH_NS;
     if (st->capture->options->duration_ns)
@@ -236,10 +231,8 @@ static int record(struct capture *capture)
     memset(&limits, 0, sizeof(limits));
     st.capture = capture;
     st.truth_fd = -1;
-    if (control_open(&limits.control, capture->options->control)) {
-        capture_error(capture, "--control %s: %s.", capture->options->control, strerror(errno));
+    if (capture_open_control(capture, &limits.control))
         return -1;
-    }
     configure(&st);
     choose_cpu(&st);
     if (sched_getaffinity(0, sizeof(own), &own))

@@ -79,9 +79,6 @@ struct stepper {
     int failed;   /* writing failed: a negative status */
 };
 
-/* Nanoseconds of CLOCK_MONOTONIC: the TSC of this recorder. */
-uint64_t step_now(void);
-
 /* --- step_out.c ------------------------------------------------------------------- */
 
 /* Tell the file about events and the trace. Returns 0 or -1 (message printed). */

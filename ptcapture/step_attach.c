@@ -368,7 +368,7 @@ void step_detach(struct stepper *st, struct step_thread *t, int sig)
     if (trap_pending(t->tid) && !ptrace(PTRACE_CONT, t->tid, NULL, (void *)(long)sig))
         return; /* comes back with it */
     step_out_ready(st, t);
-    gen_interrupt(&t->gen, t->ip, step_now());
+    gen_interrupt(&t->gen, t->ip, capture_now());
     step_unpin(st, t);
     ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
     remove_thread(st, t);

@@ -3,8 +3,8 @@
  * step_out.c - the recording: two events (intel_pt, and a dummy for sideband) in the form of
  * `perf record --per-thread`: one trace queue for each thread.
  *
- * TSC ticks are nanoseconds of CLOCK_MONOTONIC, the clock that also stamps the sideband; so
- * the conversion is 1 : 1.
+ * TSC ticks are nanoseconds of CLOCK_MONOTONIC (capture_now()), the clock that also stamps the
+ * sideband; so the conversion is 1 : 1.
  */
 #include "proc.h"
 #include "step.h"
@@ -14,26 +14,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NOBODY UINT32_MAX
-
-uint64_t step_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void failed(struct stepper *st, int status)
 {
     if (status >= 0 || st->failed)
         return;
     st->failed = status;
-    capture_error(st->capture, "cannot write %s: %s.", st->capture->options->output,
-                  status == PTL_IO ? strerror(errno) : ptl_strstatus(status));
+    capture_wrote(st->capture, status);
 }
 
 /* --- the beginning ---------------------------------------------------------------------- */
@@ -217,7 +207,7 @@ void step_out_task(struct stepper *st, const struct step_thread *t, uint32_t typ
                    pid_t ptid)
 {
     struct ptl_record record;
-    uint64_t now = step_now();
+    uint64_t now = capture_now();
 
     make_record(st, t, now, &record, type);
     record.u.task.pid = (uint32_t)t->tgid;
@@ -234,7 +224,7 @@ void step_out_comm(struct stepper *st, const struct step_thread *t)
     char comm[32] = "";
 
     proc_comm(t->tid, comm);
-    make_record(st, t, step_now(), &record, PTL_REC_COMM);
+    make_record(st, t, capture_now(), &record, PTL_REC_COMM);
     record.misc = PTL_MISC_COMM_EXEC;
     record.u.comm.pid = (uint32_t)t->tgid;
     record.u.comm.tid = (uint32_t)t->tid;
@@ -266,7 +256,7 @@ void step_out_maps(struct stepper *st, const struct step_thread *t)
 
     of.st = st;
     of.t = t;
-    make_id(st, t, step_now(), &of.id);
+    make_id(st, t, capture_now(), &of.id);
     proc_maps(t->tid, put_map, &of);
 }
 
@@ -278,7 +268,7 @@ void step_out_flush(struct stepper *st, struct step_thread *t)
     struct ptl_record record;
     struct ptl_rec_auxtrace auxtrace;
     struct iovec part;
-    uint64_t now = step_now();
+    uint64_t now = capture_now();
 
     gen_flush(&t->gen, now);
     if (!t->gen.len || st->failed)

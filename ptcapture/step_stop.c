@@ -161,7 +161,7 @@ static void fetch(struct stepper *st, struct step_thread *t)
     t->have_insn =
         !code_fetch(t->code, t->tid, t->ip, t->mode, &st->store, &t->insn, copies, &count);
     if (count)
-        t->copy_tsc = step_now();
+        t->copy_tsc = capture_now();
     for (unsigned i = 0; i < count; i++)
         step_out_copy(st, t, &copies[i], t->copy_tsc);
     if (t->have_insn && t->insn.insn.iclass == PTL_INSN_PTWRITE)
@@ -178,7 +178,7 @@ void step_resume(struct stepper *st, struct step_thread *t, int sig)
         t->left = 0;
         fetch(st, t);
         t->step_seen = step_out_seen(st);
-        t->step_tsc = step_now();
+        t->step_tsc = capture_now();
     }
     t->injected = sig;
     t->stopped = 0;
