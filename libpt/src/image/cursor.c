@@ -240,7 +240,7 @@ static void go_back(struct ptl_cursor *c, uint64_t when)
 {
     c->now = when;
     c->pending = NULL;
-    while (c->pos && c->lane->row[c->pos - 1].when > when)
+    while (c->lane && c->pos && c->lane->row[c->pos - 1].when > when)
         c->pos--;
     for (size_t i = 0; i < c->nviews; i++) {
         struct view *v = c->views[i];
@@ -275,7 +275,7 @@ static const struct ptl__switch_row *find_switch(struct ptl_cursor *c,
     const struct ptl__switch_row *row = read_lane(c);
 
     if (moment->sync) {
-        row = c->pos ? &c->lane->row[c->pos - 1] : &nobody;
+        row = c->lane && c->pos ? &c->lane->row[c->pos - 1] : &nobody;
         c->pending = NULL;
     } else if (c->pending && ptl_moment_may_switch(moment, c->kernel_start)) {
         row = c->pending;
