@@ -246,7 +246,7 @@ static void go_back(struct ptl_cursor *c, uint64_t when)
         struct view *v = c->views[i];
         const struct ptl__map_rows *rows = rows_of(c->timeline, v->id);
 
-        if ((v->rows && rows->row[v->rows - 1].when > when) ||
+        if ((v->rows && rows->row && rows->row[v->rows - 1].when > when) ||
             (v->kernel && c->timeline->kernel.row[v->kernel - 1].when > when))
             v->stale = 1;
     }
