@@ -92,8 +92,9 @@ static int open_session(struct recording *rec)
         config.buildid_dir = cache;
     status = ptl_session_open(&rec->session, path, &config, &problem);
     if (status)
-        opts_error(rec->x->prog, "%s: %s.", path,
-                   problem.text[0] ? problem.text : ptl_strstatus(status));
+        opts_error(rec->x->prog, "%s: %s%s%s.", path,
+                   problem.text[0] ? problem.text : ptl_strstatus(status), problem.err ? ": " : "",
+                   problem.err ? strerror(problem.err) : "");
     return status;
 }
 

@@ -142,4 +142,11 @@ ptxed "${raw[@]}" --pt good >/dev/full 2>err
 [ $? -eq 1 ] && grep -q 'ptxed: cannot write: No space left on device' err || fail "a full disk: $(cat err)"
 ptxed --help >/dev/full 2>/dev/null
 check 'all lines' [ "$(ptxed --raw round:0x1000 --no-inst --pt long | wc -l)" -eq 40001 ]
+# What is no recording is refused with its reason, and a device is never read.
+refused() { # NAME FILE TEXT
+    timeout 20 ptxed "$2" >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && grep -q "$3" "$tmp/err" && [ ! -s "$tmp/out" ] || fail "$1"
+}
+refused "a missing recording" "$tmp/nowhere" "nowhere: .*No such file or directory"
+refused "a device" /dev/zero "not a file or pipe"
 done_testing

@@ -24,6 +24,13 @@ static int fail(struct ptl_perf_problem *problem, int status, const char *what)
     return status;
 }
 
+/* A device may have no end, and reading it may have effects. */
+static int refuse(struct ptl_perf_problem *problem, int err)
+{
+    errno = err;
+    return fail(problem, PTL_BAD_FILE, "not a file or pipe");
+}
+
 /* An unlinked file; -1 with errno. */
 static int temporary(const char *dir)
 {
@@ -113,7 +120,7 @@ int ptl__view_path(struct view *view, const char *path, const char *tmpdir,
                    struct ptl_perf_problem *problem)
 {
     int use_stdin = !strcmp(path, "-");
-    int fd = use_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = use_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct stat st;
     int status;
 
@@ -121,6 +128,8 @@ int ptl__view_path(struct view *view, const char *path, const char *tmpdir,
         return fail(problem, PTL_BAD_FILE, "cannot open");
     if (fstat(fd, &st))
         status = fail(problem, PTL_BAD_FILE, "cannot stat");
+    else if (!use_stdin && !S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
+        status = refuse(problem, S_ISDIR(st.st_mode) ? EISDIR : ENOTSUP);
     else if (!S_ISREG(st.st_mode) || (use_stdin && lseek(fd, 0, SEEK_CUR) != 0))
         status = spool(view, fd, tmpdir, problem);
     else if (map_fd(view, fd, (uint64_t)st.st_size))
