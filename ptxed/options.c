@@ -132,6 +132,7 @@ static int add_elf(void *context, const struct opt *opt, const char *arg)
 }
 
 static int show_help(void *context, const struct opt *opt, const char *arg);
+static int show_list(void *context, const struct opt *opt, const char *arg);
 
 static int show_version(void *context, const struct opt *opt, const char *arg)
 {
@@ -167,7 +168,7 @@ static const struct opt table[] = {
     {"--pt", NULL, "<file>[:<from>[-<to>]]", "the trace, or a part of it. Once.", set_trace, 0, 0,
      NULL},
     {"--raw", NULL, "<file>[:<from>[-<to>]]:<base>",
-     "code: the file, or a part of it, mapped at address base. What comes later hides what came "
+     "Code: the file, or a part of it, mapped at address base. What comes later hides what came "
      "before.",
      add_raw, 0, 0, NULL},
     {"--elf", NULL, "<file>[:<base>]",
@@ -194,7 +195,7 @@ static const struct opt table[] = {
     FILTER("3"),
     {.name = "", .help = "instructions"},
     {"--no-inst", NULL, NULL, "only addresses.", FLAG(no_inst), 0, NULL},
-    {"--raw-insn", NULL, NULL, "the bytes, too.", FLAG(raw_insn), 0, NULL},
+    {"--raw-insn", NULL, NULL, "the bytes of the instruction.", FLAG(raw_insn), 0, NULL},
     {"--att", NULL, NULL, "AT&T syntax.", FLAG(att), 0, NULL},
     {"--symbols", NULL, NULL, "function and offset after the address.", FLAG(symbols), 0, NULL},
     {"--offset", NULL, NULL, "begin lines with the offset into the trace.", set_offset, 0, 0, NULL},
@@ -222,8 +223,8 @@ static const struct opt table[] = {
      PTL_FLOW_END_ON_JUMP, 0, NULL},
     {"--block:keep-tcal-on-ovf", NULL, NULL, "an overflow keeps the calibration of time.",
      FLAG(timing.clock.keep_tcal_on_ovf), 0, NULL},
-    {"--insn:keep-tcal-on-ovf", NULL, NULL, "the same.", FLAG(timing.clock.keep_tcal_on_ovf), 0,
-     NULL},
+    {"--insn:keep-tcal-on-ovf", NULL, NULL, "an overflow keeps the calibration of time.",
+     FLAG(timing.clock.keep_tcal_on_ovf), 0, NULL},
     {"--resync-on-error", NULL, NULL,
      "after an error go on at the next address that the trace tells, not at the next PSB.",
      set_flow, PTL_FLOW_RESYNC, 0, NULL},
@@ -239,8 +240,9 @@ static const struct opt table[] = {
      set_print, PRINT_CHECK, 0, NULL},
     {"--verbose", "-v", NULL, "report the segments of the ELF files that follow.", FLAG(verbose), 0,
      NULL},
-    {"--help", "-h", NULL, "this text.", show_help, 0, 0, NULL},
-    {"--version", NULL, NULL, "the version.", show_version, 0, 0, NULL},
+    {"--help", "-h", NULL, "print this text and leave.", show_help, 0, 0, NULL},
+    {"--version", NULL, NULL, "print the version and leave.", show_version, 0, 0, NULL},
+    {"--list-options", NULL, NULL, "the options, for scripts.", show_list, 0, OPT_HIDDEN, NULL},
     {.name = NULL},
 };
 
@@ -281,6 +283,18 @@ static int show_help(void *context, const struct opt *opt, const char *arg)
     (void)opt;
     (void)arg;
     opts_help(&opts);
+    x->done = 1;
+    return EXIT_ALL + 1;
+}
+
+static int show_list(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+    struct opts opts = command(x);
+
+    (void)opt;
+    (void)arg;
+    opts_list(&opts);
     x->done = 1;
     return EXIT_ALL + 1;
 }

@@ -15,7 +15,7 @@ their full names, and the [vdso] of this kernel as vdso-x64.so (vdso-x32.so, vds
 perf's readers for them are installed). Kernel modules are left to kcore.
 
 options:
-  -h, --help     this text
+  -h, --help     print this text and leave
   -n, --dry-run  show what would be done
   -o <dir>       the directory, default: sysroot
   -r <root>      read the files below this directory instead of /

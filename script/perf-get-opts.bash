@@ -15,7 +15,7 @@ perf-read-sideband.bash have extracted from a recording (default: perf.data): pr
 layouts of records, sideband files.
 
 options:
-  -h, --help      this text
+  -h, --help      print this text and leave
   -m <sideband>   this sideband file is the one of the traced processor (primary)
   -k <kcore_dir>  use kernel code and symbols from there (kcore, kallsyms)
   -s <sysroot>    look for mapped files below this directory; also for vdso-x64.so, vdso-x32.so

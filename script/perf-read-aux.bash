@@ -14,7 +14,7 @@ Write the trace of a recording (default: perf.data) to <perf.data>-aux-idx<n>.bi
 AUX buffer, i.e. per traced processor or thread.
 
 options:
-  -h, --help     this text
+  -h, --help     print this text and leave
   -n, --dry-run  show what would be done
   -S             snapshots: a file per snapshot, <perf.data>-aux-idx<n>.<m>.bin
   -o <prefix>    begin file names with this instead of <perf.data>

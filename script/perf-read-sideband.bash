@@ -15,7 +15,7 @@ Write the perf_event records of a recording (default: perf.data) to
 <perf.data>-sideband.pevent.
 
 options:
-  -h, --help     this text
+  -h, --help     print this text and leave
   -n, --dry-run  show what would be done
   -o <prefix>    begin file names with this instead of <perf.data>
 

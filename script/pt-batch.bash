@@ -14,10 +14,10 @@ F.txt, its messages to F.log, below the output directory if one is given. What h
 already is not done again unless the recording is newer.
 
 options:
-  -h, --help        this text
+  -h, --help        print this text and leave
   -n, --dry-run     show what would be done
   -j, --jobs <n>    so many at a time (default: one per processor)
-  -t, --tool <tool> ptdump (default) or ptxed
+  -t, --tool <tool>  ptdump (default) or ptxed
   -o, --output <d>  directory for the output
   -S, --sshlogin <hosts>
                     spread over these machines, as parallel does; they see the same files

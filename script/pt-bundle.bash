@@ -23,7 +23,7 @@ dump    unpack to a temporary directory and run ptdump there
 decode  the same with ptxed, with the files of the bundle and no others
 
 options:
-  -h, --help   this text
+  -h, --help   print this text and leave
   -r <root>    mapped files are below this directory instead of /
   -k <file>    the kernel's vmlinux, if its code was recorded without kcore
 

@@ -213,7 +213,7 @@ static void list_rows(const struct opt *table)
     for (const struct opt *o = table; o->name; o++) {
         if (o->flags & OPT_SUB)
             list_rows(o->sub);
-        else if (*o->name && !(o->flags & OPT_HIDDEN))
+        else if (!(o->flags & OPT_HIDDEN))
             printf("%s\t%s\t%s\t%s\n", o->name, o->alias ? o->alias : "", o->arg ? o->arg : "",
                    o->help);
     }

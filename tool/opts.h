@@ -45,7 +45,8 @@ struct opts {
  * Returns 0 and the index of the first word not consumed in *rest, or exit status + 1. */
 int opts_parse(const struct opts *opts, int argc, char **argv, int *rest);
 
-/* Write --help to stdout / the options as "name<TAB>arg<TAB>help" lines (for scripts). */
+/* Write --help to stdout / the options as "name<TAB>alias<TAB>arg<TAB>help" lines, for the manuals
+ * and completions; the title of a group follows three tabs. */
 void opts_help(const struct opts *opts);
 void opts_list(const struct opts *opts);
 

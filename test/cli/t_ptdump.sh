@@ -117,10 +117,6 @@ dump version 0 'ptdump [0-9.]*[|]' '' --version
 dump quiet 0 '' '' --quiet good
 bytes $PSB 05 >quiet
 dump 'quiet shows errors' 1 '\[10: error decoding packet: unknown opcode\][|]' '.*' --quiet quiet
-check 'every option is in the manual' bash -c '
-    for option in $(ptdump --list-options | cut -f1); do
-        grep -qF -- "${option//-/\\-}" "$0" || { echo "missing: $option"; exit 1; }
-    done' "$PT_SOURCE/doc/man/ptdump.1"
 
 # --- output that fails -----------------------------------------------------------------------
 if [ -e /dev/full ]; then

@@ -19,16 +19,6 @@ for script in perf-read-aux perf-read-sideband perf-get-opts perf-copy-mapped-fi
     check "$script: nothing there" test $? -eq 2 -a ! -s out -a -s err
 done
 
-# Options of --help are those of the manual page.
-for page in "$PT_SOURCE"/doc/man/p*.bash.1; do
-    name=$(basename "$page" .1)
-    "$scripts/$name" --help | grep -oE '^  -.*' | grep -oE -- ' --?[a-zA-Z0][a-z-]*' | tr -d ' ' | sort -u >want
-    sed 's/\\f.//g; s/\\-/-/g' "$page" >text
-    while read -r option; do
-        grep -qE -- "(^| )$option( |,|\$)" text || fail "$name: $option is not in the manual page"
-    done <want
-done
-
 # --- extract and decode; names with blanks -----------------------------------------------
 mkdir 'my dir'
 cd 'my dir' || exit 1

@@ -25,8 +25,11 @@ cmake --install "$PT_BUILD" --prefix "$prefix" >"$tmp/log" 2>&1 || fail "install
             echo "$path"
         done
     (cd "$PT_SOURCE/libpt" && find include/pt -name '*.h')
-    [ ! -x "$PT_BUILD/bin/ptdump" ] || (cd "$PT_SOURCE/script" && printf 'bin/%s\n' *.bash)
-    [ ! -x "$PT_BUILD/bin/ptdump" ] || (cd "$PT_SOURCE/doc" && find man -name '*.1' | sed 's,^man,share/man/man1,')
+    (cd "$PT_SOURCE/doc/examples" && ls -- *.c) | sed 's,^,share/doc/libpt/examples/,'
+    (cd "$PT_SOURCE/doc" && ls -- *.md) | sed 's,^,share/doc/libpt/,'
+    (cd "$PT_SOURCE/script" && ls -- *.bash) | sed 's,.*,bin/&\nshare/man/man1/&.1,'
+    (cd "$PT_SOURCE/libpt/include/pt" && ls -- *.h) | sed 's,\(.*\)[.]h,share/man/man3/pt_\1.3,'
+    nm -D --defined-only "$PT_BUILD/lib/libpt.so" | awk '$2 == "T" { print $3 }' | sed 's,@.*,,; s,.*,share/man/man3/&.3,'
 } | LC_ALL=C sort >"$tmp/want"
 listing "$prefix" >"$tmp/got"
 same "manifest" "$tmp/want" "$tmp/got"
