@@ -590,7 +590,7 @@ int ptl__bind_time(struct ptl__bind *b)
     if (b->pos != pos)
         return 1;
     if (ptl__bind_read(b, &packet) == 0) {
-        if (rows[packet.type].handle == on_time || rows[packet.type].handle == on_nothing)
+        if (rows[packet.type].handle == on_time || packet.type == PTL_PKT_INVALID)
             return rows[packet.type].handle(b, &packet) == 0;
     }
     b->pos = pos;

@@ -89,7 +89,7 @@ int ptl__bind_next(struct ptl__bind *b, struct ptl__step *step);
  * Returns 1, or 0 if the next packet is another one. */
 int ptl__bind_tip(struct ptl__bind *b, uint64_t *ip);
 
-/* Pass over packets of time, PAD, and others that make no step. Returns 1 if it did. */
+/* Pass over PAD or a packet of time. Returns 1 if it did. */
 int ptl__bind_time(struct ptl__bind *b);
 
 /* Nothing that TNT or TIP must not come after is open, nothing waits: the bytes at `pos` are

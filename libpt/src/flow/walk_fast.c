@@ -247,6 +247,21 @@ INLINE uint64_t end_of(const struct fast *s, const struct ptl__node *node)
     return ptl__mode_ip(s->mode, ptl__node_end(node));
 }
 
+/* The loop check for `ip`, where execution goes on without trace; see check_loop() of the slow
+ * path, which does it when it comes to the block. Returns 0 where that must decide. */
+INLINE int check_loop(struct fast *s, uint64_t ip)
+{
+    s->checked = 0;
+    if (ip == s->loop_ip || s->run > FLOW_MAX_INSNS)
+        return 0;
+    s->prev_loop_ip = s->loop_ip;
+    s->checked = 1;
+    if (!(s->hops & (s->hops + 1)))
+        s->loop_ip = ip;
+    s->hops++;
+    return 1;
+}
+
 /* On through code alone, to link `i`. Returns 0 where the slow path must decide: a loop. */
 INLINE int go_on(struct fast *s, struct regs *r, int i, uint64_t ip, uint32_t end_flag)
 {
@@ -259,19 +274,11 @@ INLINE int go_on(struct fast *s, struct regs *r, int i, uint64_t ip, uint32_t en
         s->loop_ip = r->node->ip;
         s->hops = 1;
     }
-    s->checked = 0;
     s->since += r->node->ninsn;
     s->run += r->node->ninsn;
     r->flags = s->speculative | (s->f->flags & end_flag ? 0u : PTL_ITEM_CONTINUED);
     follow(s, r, i, ip);
-    if (ip == s->loop_ip || s->run > FLOW_MAX_INSNS)
-        return 0;
-    s->prev_loop_ip = s->loop_ip;
-    s->checked = 1;
-    if (!(s->hops & (s->hops + 1)))
-        s->loop_ip = ip;
-    s->hops++;
-    return 1;
+    return check_loop(s, ip);
 }
 
 /* Does the block go on without trace? */
@@ -526,9 +533,10 @@ void ptl__walk_fast(struct ptl_flow *f)
 {
     struct fast s;
     struct regs r;
-    int more = 1;
+    int more;
 
     enter(&s, &r, f);
+    more = !s.hops || check_loop(&s, s.ip);
     while (more) {
         switch (r.n ? NEXT_BITS : refill(&s, &r)) {
         case NEXT_BITS:
