@@ -131,8 +131,8 @@ static const struct row branches[] = {
     {"f3 0f 01 ef", ALL, 4, OTHER, 0, 0},    /* STUI */
     {"f3 41 0f c7 f0", M64, 5, OTHER, 0, 0}, /* SENDUIPI */
     {"0f 01 c1", ALL, 3, FAR_CALL, K(VMCALL), 0},
-    {"0f 01 c2", ALL, 3, FAR_CALL, K(VMLAUNCH), 0},
-    {"0f 01 c3", ALL, 3, FAR_CALL, K(VMRESUME), 0},
+    {"0f 01 c2", ALL, 3, FAR_RET, K(VMLAUNCH), 0},
+    {"0f 01 c3", ALL, 3, FAR_RET, K(VMRESUME), 0},
     {"0f 01 c4", ALL, 3, OTHER, 0, 0}, /* VMXOFF */
     {"0f 01 d4", ALL, 3, OTHER, 0, 0}, /* VMFUNC */
     {"0f 01 10", ALL, 3, OTHER, 0, 0}, /* LGDT: /2, memory */

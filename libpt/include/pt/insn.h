@@ -29,9 +29,8 @@ enum ptl_insn_class {
     PTL_INSN_JMP,      /* near direct */
     PTL_INSN_JMP_IND,  /* and JMPABS, for which hardware sends a TIP */
     PTL_INSN_JCC,      /* and LOOPcc, JrCXZ: one TNT bit */
-    PTL_INSN_FAR_CALL, /* CALLF, INT n, INT3, INT1, INTO, SYSCALL, SYSENTER, VMCALL, VMLAUNCH,
-                          VMRESUME */
-    PTL_INSN_FAR_RET,  /* RETF, IRET, UIRET, ERETU/ERETS, SYSRET, SYSEXIT, RSM */
+    PTL_INSN_FAR_CALL, /* CALLF, INT n, INT3, INT1, INTO, SYSCALL, SYSENTER, VMCALL */
+    PTL_INSN_FAR_RET, /* RETF, IRET, UIRET, ERETU/ERETS, SYSRET, SYSEXIT, RSM, VMLAUNCH, VMRESUME */
     PTL_INSN_FAR_JMP,
     PTL_INSN_MOV_CR3, /* falls through; PIP binds here */
     PTL_INSN_PTWRITE, /* falls through; PTW binds here */

@@ -246,7 +246,7 @@ static int on_pgd(struct ptl__bind *b, const struct ptl_packet *packet)
         ev.have_ip = (uint8_t)have;
         ev.ip = have ? b->last.ip : 0;
         ptl__bind_push(b, &ev, PLACE_AT)->ip = b->from;
-        push_async(b, ev.ip, have);
+        push_async(b, 0, 0); /* the address is that of the disable alone */
     } else {
         push_cfe_branch(b);
         ptl__bind_event(b, &ev, PTL_EV_DISABLED);
@@ -342,7 +342,7 @@ static int on_stop(struct ptl__bind *b, const struct ptl_packet *packet)
     struct ptl_event ev;
 
     (void)packet;
-    if (b->enabled && !b->after_pge)
+    if (b->enabled && !b->after_pge && !b->lost)
         return PTL_BAD_CONTEXT;
     ptl__bind_event(b, &ev, PTL_EV_STOP);
     ptl__bind_alone(b, &ev);

@@ -60,31 +60,25 @@ static int psb_fup(struct ptl__scan *scan, uint64_t *ip)
     return type == PTL_PKT_PSBEND ? found : 0;
 }
 
-/* OVF, PSB+ with FUP: tracing goes on at that FUP. */
-static int recover_at_psb(struct ptl__bind *b, struct ptl__scan *scan)
+/* OVF, PSB+ with FUP: does tracing go on at that FUP? */
+static int goes_on_at_psb(const struct ptl__bind *b, struct ptl__scan *scan, uint64_t *ip)
 {
     struct ptl__scan after;
-    uint64_t ip = 0;
 
-    if (psb_fup(scan, &ip) != 1)
+    if (psb_fup(scan, ip) != 1)
         return 0;
-    if (b->errata & PTL_ERR_BDM70) {
-        after = *scan;
-        if (ptl__scan_next(&after, IN_PSB) == PTL_PKT_TIP_PGE)
-            return 0;
-    }
-    overflow(b, 1, ip);
-    return 1;
+    after = *scan;
+    return !(b->errata & PTL_ERR_BDM70) || ptl__scan_next(&after, IN_PSB) != PTL_PKT_TIP_PGE;
 }
 
 static int usual_overflow(struct ptl__bind *b)
 {
     struct ptl__scan scan;
-    int type;
+    uint64_t ip = 0;
+    int on = 0;
 
     ptl__scan_start(&scan, b);
-    type = ptl__scan_next(&scan, TIMING | PEBS);
-    switch (type) {
+    switch (ptl__scan_next(&scan, TIMING | PEBS)) {
     case PTL_PKT_FUP:
         b->open |= OPEN_OVF; /* what comes before the FUP is told first */
         return 0;
@@ -96,13 +90,12 @@ static int usual_overflow(struct ptl__bind *b)
         b->here = scan.pos - scan.packet.size;
         return PTL_BAD_CONTEXT;
     case PTL_PKT_PSB:
-        if (recover_at_psb(b, &scan))
-            return 0;
+        on = goes_on_at_psb(b, &scan, &ip);
         break;
     default:
         break;
     }
-    overflow(b, 0, 0);
+    overflow(b, on, ip);
     return 0;
 }
 
@@ -191,8 +184,9 @@ static int has_fup(const struct ptl_packet *packet)
 static int skd010(struct ptl__bind *b)
 {
     const uint64_t skip = TIMING | STATES | PEBS | P(PWRE) | P(PWRX) | P(EVD);
-    const uint8_t *tsx = NULL;
+    const uint8_t *tsx = NULL, *at;
     struct ptl__scan scan;
+    uint64_t ip = 0;
 
     ptl__scan_start(&scan, b);
     if (ptl__scan_next(&scan, TIMING) == PTL_PKT_FUP)
@@ -210,7 +204,12 @@ static int skd010(struct ptl__bind *b)
             overflow(b, type == PTL_PKT_TIP, scan.last.ip);
             return 1;
         case PTL_PKT_PSB:
-            return recover_at_psb(b, &scan);
+            at = scan.pos - scan.packet.size;
+            if (!goes_on_at_psb(b, &scan, &ip))
+                return 0;
+            skip_to(b, at);
+            overflow(b, 1, ip);
+            return 1;
         case PTL_PKT_FUP: /* read again after the overflow, with its MODE.TSX */
             if (scan.last.suppressed)
                 return 0;

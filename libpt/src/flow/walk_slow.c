@@ -304,18 +304,30 @@ static void errata_bdm64(struct ptl_flow *f)
     f->step.used = 1;
 }
 
-/* SKD022: a VM entry that turns tracing off looks like an asynchronous disable. */
-static int errata_skd022(struct ptl_flow *f)
+/* The kind of the instruction where the event happens, whether it has run already or not. */
+static int kind_here(struct ptl_flow *f)
 {
-    uint8_t mode = f->mode ? f->mode : PTL_MODE_64;
     struct ptl__node *node;
     struct ptl_insn insn;
 
-    if (!(f->errata & PTL_ERR_SKD022) || f->step.ev.type != PTL_EV_ASYNC_DISABLED || !f->view ||
-        ptl__view_node(&f->cache, f->view, f->ip, mode, &node) < 0)
-        return 0;
+    if (f->at.unresolved)
+        return f->at.ip == f->step.ip ? f->at.kind : PTL_KIND_NONE;
+    if (!f->view ||
+        ptl__view_node(&f->cache, f->view, f->ip, f->mode ? f->mode : PTL_MODE_64, &node) < 0)
+        return PTL_KIND_NONE;
     ptl__block_bytes(node->block, 1, &insn);
-    if (insn.kind != PTL_KIND_VMLAUNCH && insn.kind != PTL_KIND_VMRESUME)
+    return insn.kind;
+}
+
+/* SKD022: a VM entry that turns tracing off looks like an asynchronous disable. */
+static int errata_skd022(struct ptl_flow *f)
+{
+    int kind;
+
+    if (!(f->errata & PTL_ERR_SKD022) || f->step.ev.type != PTL_EV_ASYNC_DISABLED)
+        return 0;
+    kind = kind_here(f);
+    if (kind != PTL_KIND_VMLAUNCH && kind != PTL_KIND_VMRESUME)
         return 0;
     f->step.ev.type = PTL_EV_DISABLED;
     memset(&f->step.ev.u, 0, sizeof(f->step.ev.u));
@@ -344,7 +356,7 @@ static int walk_at(struct ptl_flow *f)
 
     errata_bdm64(f);
     if (f->at.unresolved)
-        return unresolved_at(f);
+        return errata_skd022(f) ? 0 : unresolved_at(f);
     if (f->ip != f->step.ip)
         return walk_block(f, stop);
     if (errata_skd022(f))
