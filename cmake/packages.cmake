@@ -33,7 +33,7 @@ This package holds the shared library.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libpt-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "libpt${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+    "libpt${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libelf-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Reads and writes packets and perf.data files, and reconstructs from a
 trace and the code which instructions ran.
 .

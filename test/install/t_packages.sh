@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# The Debian packages: what is in them, what they depend on, and - as root - that they install
+# into an empty root, run there, and leave nothing behind when they are purged.
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/../lib.sh"
+grep -q '^PT_SANITIZE:.*=.\+' "$PT_BUILD/CMakeCache.txt" && skip "a build with sanitizers"
+for command in cpack dpkg-deb dpkg-shlibdeps; do
+    command -v $command >/dev/null || skip "no $command"
+done
+[ -x "$PT_BUILD/bin/ptdump" ] || skip "no tools in this build"
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$PT_BUILD/CMakeCache.txt")
+libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[^=]*=//p' "$PT_BUILD/CMakeCache.txt")
+
+cpack -G DEB --config "$PT_BUILD/CPackConfig.cmake" -B "$tmp/deb" >"$tmp/log" 2>&1 || {
+    cat "$tmp/log"
+    fail "cpack"
+}
+arch=$(dpkg --print-architecture)
+deb() { echo "$tmp/deb/$1_$version-1_$arch.deb"; }
+for package in libpt0 libpt-dev libpt-tools; do
+    check "$package" test -s "$(deb $package)"
+    dpkg-deb -c "$(deb $package)" | sed -n 's,^[^d].* \./\([^ ]*\).*,\1,p' | sort >"$tmp/$package"
+    check "$package: belongs to root" bash -c '! dpkg-deb -c "$1" | grep -v " root/root "' - "$(deb $package)"
+    check "$package: copyright" grep -qx "usr/share/doc/$package/copyright" "$tmp/$package"
+    check "$package: version" test "$(dpkg-deb -f "$(deb $package)" Version)" = "$version-1"
+done
+depends() { dpkg-deb -f "$(deb "$1")" Depends; }
+
+# Each installed file is in exactly one package.
+sort "$tmp"/libpt* >"$tmp/all"
+check "no file is in two packages ($(uniq -d "$tmp/all" | xargs))" test -z "$(uniq -d "$tmp/all")"
+DESTDIR="$tmp/stage" cmake --install "$PT_BUILD" --prefix /usr >/dev/null 2>&1
+(cd "$tmp/stage" && find . ! -type d) | sed 's,^\./,,' | sort >"$tmp/want"
+sed 's,[.]gz$,,' "$tmp/all" | grep -vE '^usr/share/doc/libpt(0|-dev|-tools)/(copyright|changelog.Debian)$' >"$tmp/got"
+same "the packages hold what cmake --install does" "$tmp/want" "$tmp/got"
+check "libpt0: the library alone" test "$(grep -vc /doc/ "$tmp/libpt0")" -eq 2
+check "libpt-dev: headers" grep -qx usr/include/pt/packet.h "$tmp/libpt-dev"
+check "libpt-dev: link" grep -qx "usr/$libdir/libpt.so" "$tmp/libpt-dev"
+check "libpt-tools: tools and scripts only" bash -c '! grep -E "/lib/|/include/|man3" "$1"' - "$tmp/libpt-tools"
+
+# Dependencies: what the binaries need, by package; the library by its exact version for -dev.
+case $(depends libpt0) in *libc6*) ;; *) fail "libpt0 depends on: $(depends libpt0)" ;; esac
+case $(depends libpt-dev) in "libpt0 (= $version-1)"*) ;; *) fail "libpt-dev depends on: $(depends libpt-dev)" ;; esac
+for wanted in libc6 libcapstone libzstd; do
+    case $(depends libpt-tools) in *$wanted*) ;; *) fail "libpt-tools depends on: $(depends libpt-tools)" ;; esac
+done
+check "shlibs" test "$(dpkg-deb -I "$(deb libpt0)" shlibs)" = "libpt ${version%%.*} libpt0 (>= $version-1)"
+
+if command -v lintian >/dev/null; then
+    # The maintainer is whoever builds the packages (CPACK_PACKAGE_CONTACT).
+    lintian --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog \
+        --allow-root "$tmp"/deb/*.deb >"$tmp/log" 2>&1
+    check "lintian has no errors" test $? -eq 0 || cat "$tmp/log"
+fi
+
+# --- an empty root, with a shell and the libraries that the packages depend on -------------------
+[ "$(id -u)" -eq 0 ] && chroot / true 2>/dev/null && command -v busybox >/dev/null ||
+    { echo "not installed into a root: neither root nor busybox"; done_testing; }
+root=$tmp/root
+mkdir -p "$root"/{bin,sbin,etc,tmp,usr/bin,usr/lib,var/lib/dpkg/updates,var/lib/dpkg/info}
+: >"$root/var/lib/dpkg/status"
+cp "$(command -v busybox)" "$root/bin/busybox"
+ln -s busybox "$root/bin/sh"
+cp -L /sbin/ldconfig "$root/sbin/"
+for file in "$PT_BUILD"/bin/pt{dump,xed,capture} "$PT_BUILD/lib/libpt.so"; do ldd "$file"; done |
+    grep -oE '/[^ ]*\.so[^ ]*' | grep -v "^$PT_BUILD" | sort -u | while read -r lib; do cp --parents -L "$lib" "$root"; done
+(cd "$root" && find . ! -type d | sort) >"$tmp/before"
+dpkg_root() { dpkg --root="$root" --log=/dev/null --force-depends "$@" >"$tmp/log" 2>&1; }
+check "install" dpkg_root -i "$tmp"/deb/*.deb || cat "$tmp/log"
+check "all are installed" test "$(grep -c '^Status: install ok installed' "$root/var/lib/dpkg/status")" -eq 3
+for tool in ptdump ptxed ptcapture; do
+    got=$(chroot "$root" "/usr/bin/$tool" --version 2>&1)
+    [ "$got" = "$tool $version" ] && echo "ok: $tool runs" || fail "$tool: $got"
+done
+cp "$PT_BUILD/bin/example_count_packets" "$root/tmp/" 2>/dev/null
+example_make_trace "$root/tmp" && got=$(LD_LIBRARY_PATH='' chroot "$root" /tmp/example_count_packets /tmp/sum.pt | grep '^tip.pge')
+check "a program finds the library" test "$got" = 'tip.pge    1'
+got=$(chroot "$root" /usr/bin/ptdump --no-offset /tmp/sum.pt | head -1)
+check "ptdump prints packets" test "$got" = psb
+check "purge" dpkg_root --purge libpt-dev libpt-tools libpt0 || cat "$tmp/log"
+rm -rf "${root:?}"/tmp/* "$root"/etc/ld.so.cache "$root"/var/cache "$root"/var/lib/dpkg/*-old
+(cd "$root" && find . ! -type d ! -path './var/lib/dpkg/*' | sort) >"$tmp/after"
+grep -v '^./var/lib/dpkg/' "$tmp/before" >"$tmp/want"
+same "nothing is left behind" "$tmp/want" "$tmp/after"
+check "no package is left" test -z "$(grep '^Package' "$root/var/lib/dpkg/status")"
+done_testing
