@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The library still exports what it has exported, under the same versions; what the headers declare
+# is what it exports; the constants of the headers are frozen by unit/test_abi.
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/../lib.sh"
+headers=("$PT_SOURCE"/libpt/include/pt/*.h)
+
+nm -D --defined-only "$PT_BUILD/lib/libpt.so" | awk '$2 ~ /[A-Z]/ && $2 != "A" { print $3 }' | sed 's/@@*/ /' | LC_ALL=C sort >"$tmp/now"
+grep -v '^#' "$PT_SOURCE/libpt/abi/symbols.txt" | LC_ALL=C sort >"$tmp/before"
+check "there is something to compare" test "$(wc -l <"$tmp/before")" -gt 100
+gone=$(LC_ALL=C comm -23 "$tmp/before" "$tmp/now")
+check "no symbol is gone or has another version (${gone//$'\n'/, })" [ -z "$gone" ]
+new=$(LC_ALL=C comm -13 "$tmp/before" "$tmp/now")
+[ -z "$new" ] || echo "new, for libpt/abi/symbols.txt before the release: ${new//$'\n'/, }"
+
+# Declarations: a function's name stands before the first parenthesis behind PTL_API.
+sed -n 's/^PTL_API [^(]*[ *]\(ptl_[a-z0-9_]*\)(.*/\1/p' "${headers[@]}" | LC_ALL=C sort >"$tmp/declared"
+cut -d' ' -f1 "$tmp/now" >"$tmp/exported"
+same "declared and exported functions are the same" "$tmp/declared" "$tmp/exported"
+
+# A constant that the headers lost does not compile in unit/test_abi; one that they gained:
+grep -ohE '^ *(#define )?PTL_[A-Z0-9_]+( *=.*|,.*| +[0-9(].*| *)$' "${headers[@]}" | grep -oE 'PTL_[A-Z0-9_]+' | sort -u | while read -r name; do
+    grep -qw "$name" "$PT_SOURCE/test/unit/test_abi.c" || echo "$name"
+done | grep -vE '_(VERSION_.*|H|API|MUST_CHECK)$' >"$tmp/new"
+[ ! -s "$tmp/new" ] || echo "new, for test/unit/test_abi.c before the release: $(xargs <"$tmp/new")"
+done_testing
