@@ -83,7 +83,7 @@ static void configure(struct ptl_flow_config *config, const struct input *in)
     uint16_t flags;
     memcpy(&flags, in->control + 2, sizeof(flags));
     memcpy(&config->errata, in->control + 4, sizeof(config->errata));
-    config->flags = flags & ~(PTL_FLOW_SLOW | PTL_FLOW_CONTINUE);
+    config->flags = flags & ~PTL_FLOW_SLOW;
     config->addr[0].config = in->control[8] % 3;
     config->addr[0].a = BASE + 16u * in->control[10];
     config->addr[0].b = BASE + 16u * in->control[11];

@@ -37,10 +37,8 @@ extern "C" {
 #define PTL_FLOW_DISTNT      0x0040u /* trace without TNT: report IPs only */
 #define PTL_FLOW_NO_BRANCH   0x0080u /* BranchEn = 0: FUPs only anchor events */
 #define PTL_FLOW_NORETCOMP   0x0100u /* DisRETC: returns are TIPs, which may be deferred */
-#define PTL_FLOW_COLD_BLOCKS                                                                       \
-    0x0400u                       /* PTL_ITEM_CONTINUED as the reference's block decoder has       \
-                                     it, whose blocks end earlier where code is new */
-#define PTL_FLOW_CONTINUE 0x0200u /* the first PSB+ goes on from an earlier flow: see below */
+#define PTL_FLOW_COLD_BLOCKS 0x0200u /* PTL_ITEM_CONTINUED as the reference has blocks: they */
+/*                                      end earlier where code is walked for the first time */
 
 /* IP filter or TraceStop range, both ends inclusive. */
 struct ptl_addr_range {

@@ -214,7 +214,7 @@ static int find_crossing(struct source *s, struct ptl_block *block)
         return len;
     status = ptl_insn_decode(&insn, buf, (size_t)len, (enum ptl_exec_mode)block->mode);
     if (status < 0)
-        return status == PTL_EOS ? PTL_NOMAP : status;
+        return PTL_BAD_INSN; /* also when its end is nowhere */
     ends_with(block, &insn);
     if (is_direct(&insn))
         block->target = ptl_insn_target(&insn, block->ip);
