@@ -76,6 +76,18 @@ static int set_flag(void *context, const struct opt *opt, const char *arg)
     return 0;
 }
 
+/* Records are shown if that is asked for afterwards. */
+static int set_quiet(void *context, const struct opt *opt, const char *arg)
+{
+    struct options *options = context;
+
+    (void)opt;
+    (void)arg;
+    options->dump.quiet = 1;
+    options->sideband.print = 0;
+    return 0;
+}
+
 /* opt->value is an EXTRACT_*. */
 static int set_extract(void *context, const struct opt *opt, const char *arg)
 {
@@ -105,7 +117,9 @@ static const struct opt table[] = {
      FLAG(dump.no_sync)},
 
     {.name = "", .help = "what to print"},
-    {.name = "--quiet", .help = "don't print anything but errors.", FLAG(dump.quiet)},
+    {.name = "--quiet",
+     .help = "don't print anything but errors, nor what an --sb option before it asked for.",
+     .apply = set_quiet},
     {.name = "--no-pad", .help = "don't show PAD packets.", FLAG(dump.no_pad)},
     {.name = "--no-timing",
      .help = "don't show timing packets: TSC, TMA, MTC, CYC, CBR.",
