@@ -150,6 +150,13 @@ static void push_cfe_branch(struct ptl__bind *b)
 
 /* --- branches --------------------------------------------------------------------- */
 
+/* The packet cannot come while tracing is on (or off). Is it `enabled` that is wrong? */
+static int doubt(struct ptl__bind *b)
+{
+    b->doubt = !b->lost;
+    return b->lost ? 0 : PTL_BAD_CONTEXT;
+}
+
 static int on_tnt(struct ptl__bind *b, const struct ptl_packet *packet)
 {
     struct ptl_event ev;
@@ -158,7 +165,7 @@ static int on_tnt(struct ptl__bind *b, const struct ptl_packet *packet)
     if (b->flags & PTL_FLOW_DISTNT)
         return 0;
     if (!b->enabled)
-        return PTL_BAD_CONTEXT;
+        return doubt(b);
     ptl__bind_event(b, &ev, PTL_EV_TICK);
     step = push(b, STEP_TNT, &ev);
     step->bits = packet->payload.tnt.bits;
@@ -184,10 +191,11 @@ static int on_tip(struct ptl__bind *b, const struct ptl_packet *packet)
 
     if (status < 0)
         return status;
-    if (!b->enabled)
-        return PTL_BAD_CONTEXT;
+    if (!b->enabled && (status = doubt(b)) < 0)
+        return status;
     if (!have)
         return PTL_IP_SUPPRESSED;
+    b->enabled = 1;
     b->after_pge = 0;
     if (b->open & OPEN_FUP) {
         ptl__bind_event(b, &ev, PTL_EV_ASYNC_BRANCH);
@@ -216,8 +224,9 @@ static int on_pge(struct ptl__bind *b, const struct ptl_packet *packet)
     if (status < 0)
         return status;
     if (b->enabled) {
-        if (!b->lost)
-            return PTL_BAD_CONTEXT;
+        status = doubt(b);
+        if (status < 0)
+            return status;
         ptl__bind_event(b, &ev, PTL_EV_DISABLED);
         ptl__bind_push(b, &ev, PLACE_HERE);
     }
@@ -238,8 +247,8 @@ static int on_pgd(struct ptl__bind *b, const struct ptl_packet *packet)
 
     if (status < 0)
         return status;
-    if (!b->enabled)
-        return PTL_BAD_CONTEXT;
+    if (!b->enabled && (status = doubt(b)) < 0)
+        return status;
     if (b->open & OPEN_FUP) {
         ptl__bind_event(b, &ev, PTL_EV_ASYNC_DISABLED);
         ev.u.async_disabled.at = b->from;
@@ -342,7 +351,7 @@ static int on_stop(struct ptl__bind *b, const struct ptl_packet *packet)
     struct ptl_event ev;
 
     (void)packet;
-    if (b->enabled && !b->after_pge && !b->lost)
+    if (b->enabled && !b->after_pge && doubt(b) < 0)
         return PTL_BAD_CONTEXT;
     ptl__bind_event(b, &ev, PTL_EV_STOP);
     ptl__bind_alone(b, &ev);

@@ -51,7 +51,8 @@ struct ptl__bind {
     struct ptl_clock clock;
 
     uint8_t enabled;   /* packets are generated: PacketEn */
-    uint8_t lost;      /* walk looks for a position: TIP.PGE need not follow TIP.PGD */
+    uint8_t lost;      /* walk looks for a position: packets need not agree with `enabled` */
+    uint8_t doubt;     /* the error is that the packet at hand does not */
     uint8_t after_pge; /* nothing but TIP.PGE has given a position since */
     uint8_t have_mode; /* mode, iflag: the last MODE.Exec */
     uint8_t mode, iflag;

@@ -23,14 +23,18 @@ void ptl__flow_seek(struct ptl_flow *f, uint64_t offset)
 void ptl__flow_fail(struct ptl_flow *f, int status, int in_packet)
 {
     uint64_t offset = in_packet ? ptl__bind_offset(&f->bind, f->bind.here) : f->step.offset;
+    int doubt = in_packet && f->bind.doubt;
 
+    f->bind.doubt = 0;
     ptl__put_error(f, status, PTL_PHASE_FLOW, offset);
     if (!(f->flags & PTL_FLOW_RESYNC)) {
         ptl__flow_seek(f, offset);
-    } else if (in_packet) {
+    } else if (in_packet && !doubt) {
         ptl__put_error(f, status, PTL_PHASE_RESYNC, offset);
         ptl__flow_seek(f, offset);
     } else {
+        if (doubt)
+            f->bind.pos = f->bind.here; /* it is right, and may tell where execution is */
         f->state = FLOW_LOST;
         f->bind.lost = 1;
     }
@@ -41,6 +45,7 @@ static void found(struct ptl_flow *f, uint64_t ip)
     ptl__flow_goto(f, ip);
     f->since = 0;
     f->state = FLOW_DECODE;
+    f->enabled = f->bind.enabled;
     f->bind.lost = 0;
 }
 
