@@ -68,11 +68,11 @@ check "pages that others name exist ($(xargs <"$tmp/lost"))" test ! -s "$tmp/los
 pages=("$man"/man?/*.[137])
 if command -v mandoc >/dev/null; then
     mandoc -T lint -W warning "${pages[@]}" >"$tmp/lint" 2>&1
-    check "mandoc has no warnings" test ! -s "$tmp/lint" || head "$tmp/lint"
+    check "mandoc has no warnings ($(head -3 "$tmp/lint"))" test ! -s "$tmp/lint"
 fi
 if command -v groff >/dev/null; then
     for page in "${pages[@]}"; do groff -t -man -Tutf8 -ww "$page" >/dev/null; done 2>"$tmp/lint"
-    check "groff has no warnings" test ! -s "$tmp/lint" || head "$tmp/lint"
+    check "groff has no warnings ($(head -3 "$tmp/lint"))" test ! -s "$tmp/lint"
 fi
 for awk in mawk gawk busybox; do # the generators need nothing of a certain awk
     command -v $awk >/dev/null || continue

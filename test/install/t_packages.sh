@@ -50,7 +50,8 @@ if command -v lintian >/dev/null; then
     # The maintainer is whoever builds the packages (CPACK_PACKAGE_CONTACT).
     lintian --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog \
         --allow-root "$tmp"/deb/*.deb >"$tmp/log" 2>&1
-    check "lintian has no errors" test $? -eq 0 || cat "$tmp/log"
+    status=$?
+    check "lintian has no errors ($(grep ^E: "$tmp/log"))" test $status -eq 0
 fi
 
 # --- an empty root, with a shell and the libraries that the packages depend on -------------------
@@ -66,7 +67,7 @@ for file in "$PT_BUILD"/bin/pt{dump,xed,capture} "$PT_BUILD/lib/libpt.so"; do ld
     grep -oE '/[^ ]*\.so[^ ]*' | grep -v "^$PT_BUILD" | sort -u | while read -r lib; do cp --parents -L "$lib" "$root"; done
 (cd "$root" && find . ! -type d | sort) >"$tmp/before"
 dpkg_root() { dpkg --root="$root" --log=/dev/null --force-depends "$@" >"$tmp/log" 2>&1; }
-check "install" dpkg_root -i "$tmp"/deb/*.deb || cat "$tmp/log"
+dpkg_root -i "$tmp"/deb/*.deb || { cat "$tmp/log"; fail "install"; }
 check "all are installed" test "$(grep -c '^Status: install ok installed' "$root/var/lib/dpkg/status")" -eq 3
 for tool in ptdump ptxed ptcapture; do
     got=$(chroot "$root" "/usr/bin/$tool" --version 2>&1)
@@ -77,7 +78,7 @@ example_make_trace "$root/tmp" && got=$(LD_LIBRARY_PATH='' chroot "$root" /tmp/e
 check "a program finds the library" test "$got" = 'tip.pge    1'
 got=$(chroot "$root" /usr/bin/ptdump --no-offset /tmp/sum.pt | head -1)
 check "ptdump prints packets" test "$got" = psb
-check "purge" dpkg_root --purge libpt-dev libpt-tools libpt0 || cat "$tmp/log"
+dpkg_root --purge libpt-dev libpt-tools libpt0 || { cat "$tmp/log"; fail "purge"; }
 rm -rf "${root:?}"/tmp/* "$root"/etc/ld.so.cache "$root"/var/cache "$root"/var/lib/dpkg/*-old
 (cd "$root" && find . ! -type d ! -path './var/lib/dpkg/*' | sort) >"$tmp/after"
 grep -v '^./var/lib/dpkg/' "$tmp/before" >"$tmp/want"
