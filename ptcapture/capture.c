@@ -9,42 +9,48 @@
 #include <time.h>
 #include <unistd.h>
 
-static void message(const struct capture *capture, const char *format, va_list ap)
+static void say_who(const struct capture *capture)
 {
     const char *slash = strrchr(capture->options->prog, '/');
 
     fprintf(stderr, "%s: ", slash ? slash + 1 : capture->options->prog);
-    vfprintf(stderr, format, ap);
-    fputc('\n', stderr);
 }
 
 void capture_error(const struct capture *capture, const char *format, ...)
 {
     va_list ap;
 
+    say_who(capture);
     va_start(ap, format);
-    message(capture, format, ap);
+    vfprintf(stderr, format, ap);
     va_end(ap);
+    fputc('\n', stderr);
 }
 
 void capture_note(const struct capture *capture, const char *format, ...)
 {
     va_list ap;
 
+    if (capture->options->quiet)
+        return;
+    say_who(capture);
     va_start(ap, format);
-    if (!capture->options->quiet)
-        message(capture, format, ap);
+    vfprintf(stderr, format, ap);
     va_end(ap);
+    fputc('\n', stderr);
 }
 
 void capture_debug(const struct capture *capture, const char *format, ...)
 {
     va_list ap;
 
+    if (!capture->options->verbose)
+        return;
+    say_who(capture);
     va_start(ap, format);
-    if (capture->options->verbose)
-        message(capture, format, ap);
+    vfprintf(stderr, format, ap);
     va_end(ap);
+    fputc('\n', stderr);
 }
 
 void capture_progress(const struct capture *capture)

@@ -68,7 +68,7 @@ static enum probe_result no_pmu(char *reason, size_t size)
     char vendor[13];
 
     machine_vendor(vendor);
-    if (strcmp(vendor, "GenuineIntel")) {
+    if (strcmp(vendor, "GenuineIntel") != 0) {
         snprintf(reason, size, "the CPU is not Intel's (%s): only Intel CPUs write Intel PT",
                  vendor);
         return PROBE_NO_HARDWARE;

@@ -68,7 +68,7 @@ int control_open(struct control *control, const char *spec)
     control->ctl_fd = control->ack_fd = -1;
     if (!spec)
         return 0;
-    if (strncmp(spec, "fifo:", 5) || !spec[5]) {
+    if (strncmp(spec, "fifo:", 5) != 0 || !spec[5]) {
         errno = EINVAL;
         return -1;
     }

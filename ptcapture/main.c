@@ -39,7 +39,7 @@ static const struct backend *choose_backend(const struct capture *capture, int *
     char reason[512] = "", first[512] = "";
     enum probe_result result = PROBE_NO_KERNEL;
 
-    if (strcmp(options->backend, "auto")) {
+    if (strcmp(options->backend, "auto") != 0) {
         backend = backend_of(options->backend);
         if (backend)
             result = backend->probe(options, reason, sizeof(reason));
