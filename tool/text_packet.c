@@ -97,8 +97,8 @@ static char *put_pwre(char *p, const struct ptl_packet *packet)
 
 static char *put_pwrx(char *p, const struct ptl_packet *packet)
 {
-    unsigned reason = packet->payload.pwrx.interrupt | packet->payload.pwrx.store << 1 |
-                      packet->payload.pwrx.autonomous << 2;
+    unsigned reason = packet->payload.pwrx.interrupt | (unsigned)packet->payload.pwrx.store << 1 |
+                      (unsigned)packet->payload.pwrx.autonomous << 2;
     static const char names[][6] = {
         "bad: ", "int: ", " st: ", "bad: ", " hw: ", "bad: ", "bad: ", "bad: "};
 

@@ -266,7 +266,7 @@ static void test_many_views(void **state)
         assert_ptr_equal(node_at(&w, AT)->block->user, &freed);
     }
     assert_true(w.cache.nviews <= 64);
-    assert_int_equal(w.cache.ncodes, 1);
+    assert_int_equal(w.cache.codes.used, 1);
     close_world(&w);
     assert_int_equal(freed, 1);
 }

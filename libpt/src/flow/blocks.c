@@ -23,7 +23,7 @@ struct ptl__chunk {
 
 struct ptl__code {
     struct ptl_block block; /* first: users only see this */
-    struct ptl__code *chain;
+    void *chain;
     uint64_t offset;  /* in the section */
     uint64_t map_end; /* the block was cut where the mapping ends, here; else 0 */
     uint8_t *own;     /* copied code bytes, or NULL */
@@ -62,42 +62,45 @@ static size_t hash(uint64_t ip, uint64_t salt, size_t nbuckets)
     return (size_t)(h >> 32) & (nbuckets - 1);
 }
 
-static size_t node_bucket(const struct ptl__node *n, size_t nbuckets)
+static size_t node_bucket(const void *entry, size_t nbuckets)
 {
+    const struct ptl__node *n = entry;
     return hash(n->ip, n->mode, nbuckets);
 }
 
-static size_t code_bucket(const struct ptl__code *c, size_t nbuckets)
+static size_t code_bucket(const void *entry, size_t nbuckets)
 {
+    const struct ptl__code *c = entry;
     return hash(c->block.ip, (uintptr_t)c->block.section + c->block.mode, nbuckets);
 }
 
-/* Twice as many buckets when they are full. Growing fails only without any table. */
-#define GROW(name, type, bucket_of)                                                                \
-    static int name(type ***buckets, size_t *nbuckets, size_t used)                                \
-    {                                                                                              \
-        size_t n = *nbuckets ? *nbuckets * 2 : MIN_BUCKETS;                                        \
-        type **bigger;                                                                             \
-        if (used < *nbuckets)                                                                      \
-            return 0;                                                                              \
-        bigger = ptl__calloc(n, sizeof(*bigger));                                                  \
-        if (!bigger)                                                                               \
-            return *nbuckets ? 0 : -1;                                                             \
-        for (size_t i = 0; i < *nbuckets; i++)                                                     \
-            for (type *p = (*buckets)[i], *next; p; p = next) {                                    \
-                size_t to = bucket_of(p, n);                                                       \
-                next = p->chain;                                                                   \
-                p->chain = bigger[to];                                                             \
-                bigger[to] = p;                                                                    \
-            }                                                                                      \
-        ptl__free(*buckets);                                                                       \
-        *buckets = bigger;                                                                         \
-        *nbuckets = n;                                                                             \
-        return 0;                                                                                  \
-    }
+/* Twice as many buckets when there is an entry for each. `chain` is the offset of the pointer
+ * to the next in the bucket. Fails only if there is no table yet. */
+static int grow(struct ptl__table *t, size_t chain, size_t (*bucket_of)(const void *, size_t))
+{
+    size_t n = t->nbuckets ? t->nbuckets * 2 : MIN_BUCKETS;
+    void **bigger;
 
-GROW(grow_nodes, struct ptl__node, node_bucket)
-GROW(grow_codes, struct ptl__code, code_bucket)
+    if (t->used < t->nbuckets)
+        return 0;
+    bigger = ptl__calloc(n, sizeof(void *));
+    if (!bigger)
+        return t->nbuckets ? 0 : -1;
+    for (size_t i = 0; i < t->nbuckets; i++) {
+        void *next, *entry = t->buckets[i];
+        for (; entry; entry = next) {
+            void **link = (void **)(void *)((char *)entry + chain);
+            size_t to = bucket_of(entry, n);
+            next = *link;
+            *link = bigger[to];
+            bigger[to] = entry;
+        }
+    }
+    ptl__free((void *)t->buckets);
+    t->buckets = bigger;
+    t->nbuckets = n;
+    return 0;
+}
 
 /* --- finding instructions ----------------------------------------------------------- */
 
@@ -229,9 +232,9 @@ static struct ptl__code *find_code(const struct ptl__cache *cache, const struct 
     uint64_t offset = s->map.offset + (s->ip - s->map.begin);
     struct ptl__code *c;
 
-    if (!cache->nbuckets)
+    if (!cache->codes.nbuckets)
         return NULL;
-    c = cache->buckets[hash(s->ip, (uintptr_t)s->map.section + mode, cache->nbuckets)];
+    c = cache->codes.buckets[hash(s->ip, (uintptr_t)s->map.section + mode, cache->codes.nbuckets)];
     for (; c; c = c->chain) {
         if (c->block.ip != s->ip || c->block.section != s->map.section || c->block.mode != mode ||
             c->offset != offset)
@@ -254,7 +257,7 @@ static int new_code(struct ptl__cache *cache, struct source *s, uint8_t mode,
         status = find_crossing(s, &block);
     if (status < 0)
         return status;
-    if (grow_codes(&cache->buckets, &cache->nbuckets, cache->ncodes) < 0)
+    if (grow(&cache->codes, offsetof(struct ptl__code, chain), code_bucket) < 0)
         return PTL_NOMEM;
     c = chunk_item(&cache->chunks, sizeof(*c));
     if (!c)
@@ -266,10 +269,10 @@ static int new_code(struct ptl__cache *cache, struct source *s, uint8_t mode,
     c->own = s->own;
     s->own = NULL;
     if (!crossing) { /* else it is what two mappings make of it: not to be found again */
-        size_t at = code_bucket(c, cache->nbuckets);
-        c->chain = cache->buckets[at];
-        cache->buckets[at] = c;
-        cache->ncodes++;
+        size_t at = code_bucket(c, cache->codes.nbuckets);
+        c->chain = cache->codes.buckets[at];
+        cache->codes.buckets[at] = c;
+        cache->codes.used++;
     }
     *code = c;
     return 0;
@@ -294,7 +297,7 @@ static int new_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t i
     ptl__free(s.own);
     if (status < 0)
         return status;
-    if (grow_nodes(&view->buckets, &view->nbuckets, view->nnodes) < 0)
+    if (grow(&view->nodes, offsetof(struct ptl__node, chain), node_bucket) < 0)
         return PTL_NOMEM;
     n = chunk_item(&view->chunks, sizeof(*n));
     if (!n)
@@ -308,10 +311,10 @@ static int new_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t i
     n->iclass = code->block.iclass;
     n->last_size = code->block.last_size;
     n->warm = !cache->cold;
-    at = node_bucket(n, view->nbuckets);
-    n->chain = view->buckets[at];
-    view->buckets[at] = n;
-    view->nnodes++;
+    at = node_bucket(n, view->nodes.nbuckets);
+    n->chain = view->nodes.buckets[at];
+    view->nodes.buckets[at] = n;
+    view->nodes.used++;
     *node = n;
     return 0;
 }
@@ -319,8 +322,8 @@ static int new_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t i
 int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip, uint8_t mode,
                    struct ptl__node **node)
 {
-    if (view->nbuckets) {
-        struct ptl__node *n = view->buckets[hash(ip, mode, view->nbuckets)];
+    if (view->nodes.nbuckets) {
+        struct ptl__node *n = view->nodes.buckets[hash(ip, mode, view->nodes.nbuckets)];
         for (; n; n = n->chain)
             if (n->ip == ip && n->mode == mode) {
                 *node = n;
@@ -335,7 +338,7 @@ int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip
 static void view_free(struct ptl__view *view)
 {
     chunks_free(view->chunks);
-    ptl__free(view->buckets);
+    ptl__free((void *)view->nodes.buckets);
     ptl__free(view);
 }
 
@@ -389,7 +392,7 @@ void ptl__cache_free(struct ptl__cache *cache)
         cache->views = next;
     }
     free_codes(cache);
-    ptl__free(cache->buckets);
+    ptl__free((void *)cache->codes.buckets);
     memset(cache, 0, sizeof(*cache));
 }
 

@@ -28,19 +28,24 @@ struct ptl__node {
     struct ptl__node *succ[2]; /* [1] taken, direct or last indirect target; [0] what follows
                                   in memory: not taken, or where the call returns to */
     uint64_t ip;
-    uint64_t target;         /* direct branches */
-    struct ptl__node *chain; /* in its bucket */
+    uint64_t target; /* direct branches */
+    void *chain;     /* the next node in its bucket */
     uint8_t iclass;
     uint8_t mode;
     uint8_t last_size; /* bytes of the last instruction */
     uint8_t warm;      /* walked before, see cold.h; 1 where that does not matter */
 };
 
+/* A hash table of nodes or codes, chained. */
+struct ptl__table {
+    void **buckets;
+    size_t nbuckets, used;
+};
+
 struct ptl__view {
     const struct ptl_space *space;
     uint64_t version;
-    struct ptl__node **buckets;
-    size_t nbuckets, nnodes;
+    struct ptl__table nodes;
     struct ptl__chunk *chunks; /* of nodes */
     struct ptl__view *next;    /* most recently used first */
 };
@@ -48,8 +53,7 @@ struct ptl__view {
 struct ptl__cache {
     struct ptl__view *views;
     unsigned nviews;
-    struct ptl__code **buckets;
-    size_t nbuckets, ncodes;
+    struct ptl__table codes;
     struct ptl__chunk *chunks; /* of codes */
     void (*free_user)(void *user);
     uint8_t cold; /* new nodes are not warm */
