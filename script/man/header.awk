@@ -34,7 +34,9 @@ function comment_text(text,    n, lines, i, paragraph, open) {
             }
             paragraph = ""
             if (i <= n && lines[i] ~ /^   /) {
-                print ".PP\n.EX"
+                if (open)
+                    print ".PP"
+                print ".EX"
                 for (; i <= n && lines[i] ~ /^  /; i++)
                     print guard(literal(lines[i]))
                 print ".EE"

@@ -37,8 +37,10 @@ extern "C" {
 #define PTL_FLOW_DISTNT      0x0040u /* trace without TNT: report IPs only */
 #define PTL_FLOW_NO_BRANCH   0x0080u /* BranchEn = 0: FUPs only anchor events */
 #define PTL_FLOW_NORETCOMP   0x0100u /* DisRETC: returns are TIPs, which may be deferred */
-#define PTL_FLOW_COLD_BLOCKS 0x0400u /* PTL_ITEM_CONTINUED as the reference has blocks: they */
-/*                                      end earlier where code is walked for the first time */
+
+/* PTL_ITEM_CONTINUED as the reference has blocks: they end earlier where code is walked for the
+ * first time. */
+#define PTL_FLOW_COLD_BLOCKS 0x0400u
 
 /* IP filter or TraceStop range, both ends inclusive. */
 struct ptl_addr_range {
