@@ -11,7 +11,7 @@ example_make_trace "$tmp" || fail "make_trace: exit status $?"
     printf '\002\003\040\000'                            # cbr: ratio 32
     printf '\002\043'                                    # psbend
     printf '\231\001'                                    # mode.exec: CS.L
-    printf '\121\000\020\100\000'                        # tip.pge: 32-bit update, 0x401000
+    printf '\161\000\020\100\000\000\000'                # tip.pge: all 48 bits, 0x401000
     printf '\374'                                        # tnt: stop bit, 111110
     printf '\055\060\020'                                # tip: 16-bit update, 0x1030
     printf '\001'                                        # tip.pgd: no ip
@@ -43,7 +43,7 @@ example_count_packets "$tmp/bad.pt" >"$tmp/got" 2>"$tmp/err" && fail "count_pack
     echo 'skipped    2 bytes'
 } >"$tmp/want2"
 same "count_packets after an error" "$tmp/want2" "$tmp/got"
-check "count_packets says where" grep -q '^offset 34: unknown opcode$' "$tmp/err"
+check "count_packets says where" grep -q '^offset 36: unknown opcode$' "$tmp/err"
 example_count_packets "$tmp/none" 2>/dev/null && fail "count_packets: missing file: exit status 0"
 
 # 2 + 3 * (1 + 3 + 3) + 2 + 3 instructions.

@@ -64,7 +64,7 @@ static void test_compress(void **state)
     (void)state;
     for (unsigned n = 0; n < 100000; n++) {
         uint64_t from = rnd(&seed), ip = from ^ rnd(&seed) >> (rnd(&seed) & 63), payload;
-        struct ptl_last_ip last = {.ip = from}, again = last;
+        struct ptl_last_ip last = {.ip = from, .have_ip = 1}, again = last;
         enum ptl_ip_compression ipc;
 
         if (n & 1) /* a canonical address */
@@ -83,13 +83,24 @@ static void test_compress(void **state)
     }
 }
 
+/* As hardware does it: no short form of a low address behind a PSB. */
+static void test_compress_first(void **state)
+{
+    struct ptl_last_ip last = {0};
+    uint64_t payload;
+    (void)state;
+    assert_int_equal(ptl_last_ip_compress(&last, 0x42ec9f, &payload), PTL_IPC_SEXT_48);
+    assert_int_equal(payload, 0x42ec9f);
+    assert_int_equal(ptl_last_ip_compress(&last, 0, &payload), PTL_IPC_SEXT_48);
+    assert_int_equal(ptl_last_ip_compress(&last, 1ull << 60, &payload), PTL_IPC_FULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_update),
-        cmocka_unit_test(test_suppressed),
-        cmocka_unit_test(test_reserved),
-        cmocka_unit_test(test_compress),
+        cmocka_unit_test(test_update),         cmocka_unit_test(test_suppressed),
+        cmocka_unit_test(test_reserved),       cmocka_unit_test(test_compress),
+        cmocka_unit_test(test_compress_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,7 +238,7 @@ struct ptl_last_ip {
 PTL_API int ptl_last_ip_update(struct ptl_last_ip *last, uint8_t ipc, uint64_t payload);
 
 /* The shortest compression that turns `last` into `ip`, and the payload for it.
- * (What hardware does: 16, 32, 48-bit update, sign-extended 48, full.) */
+ * (What hardware does: 16, 32, 48-bit update, sign-extended 48, full; no update behind a PSB.) */
 PTL_API enum ptl_ip_compression ptl_last_ip_compress(const struct ptl_last_ip *last, uint64_t ip,
                                                      uint64_t *payload);
 

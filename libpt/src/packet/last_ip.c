@@ -54,7 +54,9 @@ int ptl_last_ip_update(struct ptl_last_ip *last, uint8_t ipc, uint64_t payload)
 enum ptl_ip_compression ptl_last_ip_compress(const struct ptl_last_ip *last, uint64_t ip,
                                              uint64_t *payload)
 {
-    uint64_t differ = last->ip ^ ip;
+    /* Behind PSB there is nothing to update: hardware then writes all of a low address, too, and
+     * readers that keep the address from before the PSB get the right one. */
+    uint64_t differ = last->have_ip ? last->ip ^ ip : UINT64_MAX;
 
     if (differ >> 16 == 0) {
         *payload = ip & 0xffff;
