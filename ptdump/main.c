@@ -71,34 +71,40 @@ static int run(struct options *options, struct infile *file, struct out *out)
     return report(options, file->name, &dump.result);
 }
 
+/* `file` NULL: a directory. */
+static int print_all(struct options *options, struct infile *file)
+{
+    struct out out;
+    int status, failed;
+
+    if (out_open(&out, STDOUT_FILENO, OUT_SIZE)) {
+        opts_error(options->prog, "out of memory");
+        return EXIT_NONE;
+    }
+    if (!file || recording_is_file(file))
+        status = recording_run(options, file, &out);
+    else
+        status = run(options, file, &out);
+    failed = out_close(&out);
+    if (failed) {
+        opts_error(options->prog, "failed to write: %s", strerror(failed));
+        status = EXIT_NONE;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
-    struct infile file;
-    struct out out;
-    int status = options_parse(&options, argc, argv), directory = 0, failed;
+    struct infile file = {.name = NULL};
+    int status = options_parse(&options, argc, argv), directory = 0;
 
     if (!status)
         directory = recording_is_directory(options.file);
     if (!status && !directory)
         status = infile_open(&file, options.prog, options.file);
-    if (status)
-        return status - 1;
-    if (out_open(&out, STDOUT_FILENO, OUT_SIZE)) {
-        opts_error(options.prog, "out of memory");
-        return EXIT_NONE;
-    }
-    if (directory || recording_is_file(&file))
-        status = recording_run(&options, directory ? NULL : &file, &out);
-    else
-        status = run(&options, &file, &out);
-    failed = out_close(&out);
-    if (failed) {
-        opts_error(options.prog, "failed to write: %s", strerror(failed));
-        status = EXIT_NONE;
-    }
-    if (!directory)
-        infile_close(&file);
+    status = status ? status - 1 : print_all(&options, directory ? NULL : &file);
+    infile_close(&file);
     opts_select_close(&options.select);
     opts_sideband_close(&options.sideband);
     return status;

@@ -202,7 +202,7 @@ int options_parse(struct options *options, int argc, char **argv)
 
     memset(options, 0, sizeof(*options));
     options->prog = argc > 0 ? argv[0] : "ptdump";
-    options->timing.prog = options->sideband.prog = options->prog;
+    options->timing.prog = options->sideband.prog = options->select.prog = options->prog;
     describe(&opts, options);
     status = opts_parse(&opts, argc, argv, &rest);
     if (status)

@@ -41,6 +41,7 @@ struct recording {
     uint64_t from, to; /* ticks: the window */
     uint64_t syncs;
     int by_task; /* some tasks are not selected */
+    int any;     /* something was */
     struct report report;
     struct stream *lead_of; /* for whom `lead` was made, and when */
     uint64_t lead_time;
@@ -327,6 +328,7 @@ static int print_one(struct stream *s, const struct ptl_item *item)
     if (!s->in_window)
         s->in_window = item->tsc >= s->rec->from;
     if (s->shown && s->in_window && !is_false_end(s, item)) {
+        s->rec->any = 1;
         update_lead(s);
         status = print_item(p, item);
     }
@@ -437,21 +439,28 @@ static void close_recording(struct recording *rec)
     ptl_session_close(rec->session);
 }
 
+/* Was less than the whole asked for? */
+static int is_partial(const struct recording *rec)
+{
+    return !rec->stream_count || rec->by_task || rec->from || rec->to != UINT64_MAX;
+}
+
 static int conclude(struct recording *rec)
 {
     const struct print_stats *stats = &rec->printer->stats;
     const char *prog = rec->x->prog, *path = rec->x->recording.path;
     int lost = report_end(&rec->report, prog, path, rec->session);
 
-    if (!rec->syncs)
-        opts_error(prog, "%s: nothing to decode%s.", path,
-                   rec->stream_count ? ": no whole PSB+ in the trace" : " is selected");
+    if (!rec->any)
+        opts_error(prog, "%s: nothing %s.", path,
+                   rec->syncs || is_partial(rec) ? "is selected"
+                                                 : "to decode: no whole PSB+ in the trace");
     if (stats->errors)
         opts_error(prog, "%s: %llu decode error%s, the first at offset 0x%llx: %s (ip 0x%llx).",
                    path, (unsigned long long)stats->errors, stats->errors > 1 ? "s" : "",
                    (unsigned long long)stats->first.offset, ptl_strstatus(stats->first.status),
                    (unsigned long long)stats->first.ip);
-    if (!rec->syncs || (stats->errors && !stats->insns))
+    if (!rec->any || (stats->errors && !stats->insns))
         return EXIT_NOTHING;
     return stats->errors || lost ? EXIT_PARTLY : EXIT_ALL;
 }

@@ -22,7 +22,7 @@ static int cannot_open(const char *prog, const char *name)
     return FAILED;
 }
 
-/* All that a pipe, a terminal or a device gives. */
+/* All that a pipe or a terminal gives. */
 static int read_all(struct infile *file, int fd)
 {
     size_t cap = 0;
@@ -106,6 +106,8 @@ static int load(struct infile *file, const char *prog)
             errno = EFBIG;
         else if (S_ISREG(st.st_mode))
             status = map_all(file, fd, (size_t)st.st_size);
+        else if (S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd)))
+            errno = ENOTSUP; /* /dev/zero has no end */
         else
             status = read_all(file, fd);
     }

@@ -136,6 +136,12 @@ static const char *parse_bound(const char *s, struct select_bound *bound)
     return s && s + percent == end ? end : NULL;
 }
 
+/* A stretch that ends before it begins, as far as can be told without the recording. */
+static int is_backwards(const struct opts_select *s)
+{
+    return s->from.kind != SELECT_OPEN && s->from.kind == s->to.kind && s->to.value < s->from.value;
+}
+
 static int set_time(void *context, const struct opt *opt, const char *arg)
 {
     struct opts_select *s = context;
@@ -143,7 +149,9 @@ static int set_time(void *context, const struct opt *opt, const char *arg)
 
     if (rest && *rest == ',')
         rest = parse_bound(rest + 1, &s->to);
-    return rest && !*rest ? 0 : bad(s, opt, arg);
+    if (!rest || *rest || is_backwards(s))
+        return bad(s, opt, arg);
+    return 0;
 }
 
 static uint64_t resolve(const struct select_bound *bound, uint64_t first, uint64_t last,

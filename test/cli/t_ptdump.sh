@@ -43,6 +43,7 @@ dump 'FIFO without writer' 2 '' 'ptdump: bad offset 0x0 into fifo.[|]' fifo
 dump missing 2 '' 'ptdump: failed to open nowhere: No such file or directory.[|]' nowhere
 dump directory 2 '' 'ptdump: failed to open .: Is a directory.[|]' .
 : >empty
+dump device 2 '' 'ptdump: failed to open /dev/zero: Operation not supported.[|]' /dev/zero
 dump empty 2 '' 'ptdump: bad offset 0x0 into empty.[|]' empty
 if [ "$(id -u)" -ne 0 ]; then
     cp good unreadable

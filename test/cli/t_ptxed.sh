@@ -148,5 +148,7 @@ refused() { # NAME FILE TEXT
     [ $? -eq 2 ] && grep -q "$3" "$tmp/err" && [ ! -s "$tmp/out" ] || fail "$1"
 }
 refused "a missing recording" "$tmp/nowhere" "nowhere: .*No such file or directory"
+mkdir "$tmp/plain"
+refused "a directory that is no recording" "$tmp/plain" 'plain: a directory without a file "data"'
 refused "a device" /dev/zero "not a file or pipe"
 done_testing

@@ -53,6 +53,20 @@ for none in '--select:cpu 1' '--select:aux 9' '--select:pid 1' '--select:tid 1' 
     check "$none: says so" grep -q 'nothing is selected' err
 done
 
+for bad in '--select:cpu x' '--select:pid 1-' '--select:time 2,1' '--select:time 20%,10%'; do
+    # shellcheck disable=SC2086
+    ptdump $bad two.data >out 2>err
+    check "$bad: refused" test $? -eq 2 -a ! -s out
+    check "$bad: says so" grep -q "^ptdump: ${bad% *}: bad argument: ${bad#* }" err
+done
+# Nothing selected is not the same as nothing there, and ptxed says so, too.
+for none in '--select:pid 1' '--select:time 999999,'; do
+    # shellcheck disable=SC2086
+    ptxed $none two.data >out 2>err
+    check "ptxed $none: nothing" test $? -eq 2
+    check "ptxed $none: says so" grep -q 'nothing is selected' err
+done
+
 # --- sideband between packets ------------------------------------------------------------
 ptdump --sb:compact perf.data >out
 check 'records come before the packet of their time' \

@@ -201,6 +201,10 @@ static void open_path(struct ptl_perf *perf, const char *path, struct ptl_perf_p
         path = data;
     }
     problem->status = ptl__view_path(&s->view, path, perf->tmpdir, problem);
+    if (problem->status && perf->directory && problem->err == ENOENT) {
+        snprintf(problem->text, sizeof(problem->text), "a directory without a file \"data\"");
+        problem->err = 0;
+    }
     if (!problem->status)
         problem->status = load(perf, problem);
 }
