@@ -5,6 +5,7 @@
  * Decoded text, decode errors and statistics go to stdout; what is wrong with the input
  * as a whole, with file and offset, goes to stderr.
  */
+#include "jobs.h"
 #include "ptxed.h"
 #include "raw_sideband.h"
 #include "recording.h"
@@ -78,7 +79,7 @@ static void choose_errata(struct ptxed *x, struct printer *printer)
 {
     int status = opts_timing_errata(&x->timing, &x->flow.errata);
 
-    if (status)
+    if (status && x->shard <= 1)
         out_printf(&printer->out, "[0, 0: config error: %s]\n", ptl_strstatus(status));
     x->timing.clock.errata = x->flow.errata;
     x->flow.clock = x->timing.clock;
@@ -93,6 +94,8 @@ static int print_trace(struct ptxed *x, struct printer *printer, uint64_t *end)
     x->flow.begin = x->trace.bytes;
     x->flow.len = x->trace.len;
     x->flow.space = x->space;
+    if (jobs_apply(x))
+        return jobs_print(x, printer, end);
     status = ptl_flow_new(&flow, &x->flow);
     if (status)
         return status;
@@ -110,6 +113,9 @@ static int decode_trace(struct ptxed *x, struct printer *printer)
     uint64_t end = 0;
     int status;
 
+    status = jobs_check(x);
+    if (status)
+        return status;
     choose_errata(x, printer);
     status = raw_sideband_open(&sideband, x, printer);
     if (status == 0)

@@ -7,8 +7,10 @@
 #include <pt/version.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#define FAILED (EXIT_NOTHING + 1)
+#define FAILED   (EXIT_NOTHING + 1)
+#define JOBS_MAX 1024
 
 /* --- what the rows do ------------------------------------------------------------ */
 
@@ -117,6 +119,49 @@ static int set_trace(void *context, const struct opt *opt, const char *arg)
     }
     x->timing.too_late = "please specify cpu before the pt source file.";
     return infile_open(&x->trace, x->prog, arg);
+}
+
+static int set_jobs(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+    uint64_t value;
+    int status = opts_number(x->prog, opt->name, arg, JOBS_MAX, &value);
+
+    if (!status && !value) {
+        opts_error(x->prog, "%s: bad argument: 0.", opt->name);
+        status = FAILED;
+    }
+    if (!status)
+        x->jobs = (uint32_t)value;
+    return status;
+}
+
+static int set_shard(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+    unsigned long k, n = 0;
+    char *end;
+
+    k = strtoul(arg, &end, 10);
+    if (end != arg && *end == '/')
+        n = strtoul(end + 1, &end, 10);
+    if (*end || !k || k > n || n > UINT32_MAX) {
+        opts_error(x->prog, "%s: bad argument: %s, not K/N with 1 <= K <= N.", opt->name, arg);
+        return FAILED;
+    }
+    x->shard = (uint32_t)k;
+    x->share = (uint32_t)n;
+    return 0;
+}
+
+static int set_segment_size(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    if (!opts_size(arg, &x->segment_size) && x->segment_size)
+        return 0;
+    opts_error(x->prog, "%s: bad argument: %s.", opt->name, arg);
+    return FAILED;
 }
 
 static int add_raw(void *context, const struct opt *opt, const char *arg)
@@ -230,6 +275,16 @@ static const struct opt table[] = {
      set_flow, PTL_FLOW_RESYNC, 0, NULL},
     {"--no-fast-path", NULL, NULL, "step instruction by instruction; the output is the same.",
      set_flow, PTL_FLOW_SLOW, 0, NULL},
+    {"--jobs", "-j", "<n>",
+     "decode with n threads; the output is the same. Default: one a processor with --quiet, else "
+     "one.",
+     set_jobs, 0, 0, NULL},
+    {"--shard", NULL, "<k>/<n>",
+     "only the k-th of n parts of the trace: the outputs of all parts, one after the other, are "
+     "that of the whole.",
+     set_shard, 0, 0, NULL},
+    {"--segment-size", NULL, "<bytes>", "what a thread decodes at a time (for tests).",
+     set_segment_size, 0, OPT_HIDDEN, NULL},
     {.name = "", .help = "output"},
     {"--quiet", "-q", NULL, "only errors and statistics.", set_print, PRINT_QUIET, 0, NULL},
     {"--stat", NULL, NULL, "numbers at the end: of instructions and blocks.", set_print, PRINT_STAT,
@@ -308,6 +363,10 @@ int ptxed_options(struct ptxed *x, int argc, char **argv)
         return status;
     if (x->trace.name && x->recording.path) {
         opts_error(x->prog, "unknown option: %s.", x->recording.path);
+        return FAILED;
+    }
+    if (x->shard && x->recording.path) {
+        opts_error(x->prog, "--shard: only with --pt.");
         return FAILED;
     }
     if (!x->trace.name && !x->recording.path) {

@@ -188,6 +188,18 @@ int print_flow(struct printer *p, struct ptl_flow *flow, struct infile *trace)
     return n;
 }
 
+void print_add_stats(struct printer *p, const struct print_stats *more)
+{
+    if (!p->stats.errors)
+        p->stats.first = more->first;
+    p->stats.insns += more->insns;
+    p->stats.blocks += more->blocks;
+    p->stats.errors += more->errors;
+    p->stats.syncs += more->syncs;
+    p->stats.events += more->events;
+    p->stats.ended_on |= more->ended_on;
+}
+
 void print_statistics(struct printer *p)
 {
     if (p->flags & PRINT_STAT_INSN)

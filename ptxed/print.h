@@ -53,6 +53,9 @@ int print_item(struct printer *printer, const struct ptl_item *item);
  * Returns 0, PTL_NOMEM, or PTL_IO when nobody reads on. */
 int print_flow(struct printer *printer, struct ptl_flow *flow, struct infile *trace);
 
+/* Count what another printer has counted, of what comes next. */
+void print_add_stats(struct printer *printer, const struct print_stats *more);
+
 /* "insn: 123." */
 void print_statistics(struct printer *printer);
 

@@ -23,6 +23,8 @@ int out_open(struct out *out, int fd, size_t cap)
 
 static void write_all(struct out *out, const char *s, size_t n)
 {
+    if (n && !out->error && out->gate)
+        out->error = out->gate(out->context);
     while (n && !out->error) {
         ssize_t done = write(out->fd, s, n);
         if (done < 0) {

@@ -17,6 +17,9 @@ struct out {
     size_t len, cap;
     int fd;
     int error; /* errno of the first failed write, 0 if none */
+    /* Asked before each write, which may wait there: 0, or an errno to fail with. NULL: none. */
+    int (*gate)(void *context);
+    void *context;
 };
 
 /* `cap` at least 4096. Returns 0, or -1 without memory. */

@@ -261,6 +261,28 @@ PTL_API int ptl_flow_continue(struct ptl_flow *flow, const uint8_t *begin, size_
 PTL_API uint64_t ptl_flow_offset(const struct ptl_flow *flow);
 PTL_API uint64_t ptl_flow_sync_offset(const struct ptl_flow *flow);
 
+/* --- decoding in parallel ------------------------------------------------- */
+
+/* Pause when all that comes before `offset` has been told: ptl_flow_next() then returns 0 and
+ * ptl_flow_paused() 1. After another pause (UINT64_MAX: none) it goes on as if it had never
+ * stopped. Where a wrong packet reaches over `offset`, it pauses a little later. */
+PTL_API void ptl_flow_pause(struct ptl_flow *flow, uint64_t offset);
+PTL_API int ptl_flow_paused(const struct ptl_flow *flow);
+
+#define PTL_FLOW_STATE_MAX 1024
+
+/* All that what a paused flow yields from here on depends on, besides configuration and code. */
+struct ptl_flow_state {
+    uint32_t len; /* 0: not to be compared with any other */
+    uint8_t bytes[PTL_FLOW_STATE_MAX];
+};
+
+/* `with_time` 0: apart from times. Without a cursor only: its state is not part of it. */
+PTL_API void ptl_flow_get_state(const struct ptl_flow *flow, int with_time,
+                                struct ptl_flow_state *state);
+/* Will both flows yield the same? 0 also if that is not certain. */
+PTL_API int ptl_flow_state_same(const struct ptl_flow_state *a, const struct ptl_flow_state *b);
+
 #ifdef __cplusplus
 }
 #endif

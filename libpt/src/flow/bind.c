@@ -654,6 +654,7 @@ void ptl__bind_init(struct ptl__bind *b, const struct ptl_flow_config *config)
     struct ptl_clock_config clock = config->clock;
 
     memset(b, 0, sizeof(*b));
+    b->pause = UINT64_MAX;
     b->errata = config->errata;
     b->flags = config->flags;
     b->decode = (config->errata & PTL_ERR_SKZ84 ? PTL_DECODE_SKZ84 : 0) |

@@ -44,6 +44,7 @@ struct ptl__bind {
     const uint8_t *pos;  /* the next packet */
     const uint8_t *here; /* the packet at hand */
     uint64_t base;       /* offset of `begin` */
+    uint64_t pause;      /* offset to pause at */
     uint64_t psb;        /* offset of the last PSB */
     uint32_t decode;     /* PTL_DECODE_* */
     uint32_t errata, flags;

@@ -18,7 +18,7 @@ static void start(struct ptl_flow *f)
     f->block_empty = 1;
     f->block_ip = f->last_ip = f->last_next = 0;
     f->ev_tsc = 0;
-    f->enabled = f->speculative = f->joined = 0;
+    f->enabled = f->speculative = f->joined = f->paused = 0;
     f->since = 0;
     ptl__flow_goto(f, 0);
     ptl__ret_clear(&f->rets);
@@ -144,6 +144,10 @@ static void seek(struct ptl_flow *f)
         ptl__flow_end(f);
         return;
     }
+    if (b->base + at >= b->pause) {
+        f->paused = 1;
+        return;
+    }
     b->psb = b->base + at;
     status = ptl__bind_sync(b, b->psb);
     if (status == 0) {
@@ -183,6 +187,10 @@ static int decode(struct ptl_flow *f)
 {
     int status;
 
+    if (ptl__flow_pauses(f)) {
+        f->paused = 1;
+        return 0;
+    }
     if (may_be_fast(f)) {
         ptl__walk_fast(f);
         if (ptl__flow_full(f))
@@ -218,13 +226,15 @@ int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
     flow->cap = cap < INT32_MAX ? cap : INT32_MAX;
     flow->n = 0;
     flow->nevents = flow->nerrors = 0;
-    while (status == 0 && flow->state != FLOW_END && !ptl__flow_full(flow)) {
+    while (status == 0 && flow->state != FLOW_END && !flow->paused && !ptl__flow_full(flow)) {
         switch (flow->state) {
         case FLOW_SEEK:
             seek(flow);
             break;
         case FLOW_LOST:
-            status = ptl__flow_lost(flow);
+            flow->paused = (uint8_t)ptl__flow_pauses(flow);
+            if (!flow->paused)
+                status = ptl__flow_lost(flow);
             break;
         default:
             status = decode(flow);

@@ -48,6 +48,7 @@ struct ptl_flow {
     uint8_t nowalk;    /* no code is walked: DISTNT, NO_BRANCH */
     uint8_t have_step; /* `step` is at hand */
     uint8_t ended_in;  /* the state in which the bytes ended */
+    uint8_t paused;    /* at bind.pause */
     uint64_t seek;
 
     struct ptl__bind bind;
@@ -158,6 +159,16 @@ static inline void ptl__at_end(struct ptl_flow *f, struct ptl__node *node)
     f->block_empty = 0;
     f->last_ip = at->ip;
     f->last_next = node->target ? node->target : at->end;
+}
+
+/* --- pausing ---------------------------------------------------------------------- */
+
+/* Between two steps, and the next packet lies behind the pause. */
+static inline int ptl__flow_pauses(const struct ptl_flow *f)
+{
+    const struct ptl__bind *b = &f->bind;
+
+    return !f->have_step && !b->count && !b->mnt && ptl__bind_offset(b, b->pos) >= b->pause;
 }
 
 /* --- walking ---------------------------------------------------------------------- */
