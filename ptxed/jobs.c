@@ -342,6 +342,8 @@ int jobs_print(struct ptxed *x, struct printer *printer, uint64_t *end)
     if (!j.workers)
         return PTL_NOMEM;
     out_flush(&printer->out);
+    if (printer->style.text)
+        text_insn_prepare(printer->style.text);
     pthread_mutex_init(&j.mutex, NULL);
     pthread_cond_init(&j.change, NULL);
     for (unsigned i = 0; i < j.n && !j.status; i++)

@@ -175,6 +175,18 @@ size_t text_insn(struct text_insn *text, char *buf, const struct ptl_insn *insn,
     return n;
 }
 
+void text_insn_prepare(struct text_insn *text)
+{
+    static const uint8_t bytes[] = {0x8b, 0x03}; /* mov eax, [rbx] */
+    char buf[TEXT_INSN_MAX];
+
+    for (int mode = PTL_MODE_16; mode <= PTL_MODE_64; mode++) {
+        struct ptl_insn insn;
+        if (ptl_insn_decode(&insn, bytes, sizeof(bytes), (enum ptl_exec_mode)mode) > 0)
+            (void)text_insn(text, buf, &insn, bytes, 0);
+    }
+}
+
 size_t text_insn_raw(char *buf, const uint8_t *bytes, size_t size, int pad)
 {
     static const char digits[] = "0123456789abcdef";

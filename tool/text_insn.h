@@ -19,6 +19,9 @@ struct text_insn; /* a disassembler; one per thread */
 /* `att`: AT&T syntax instead of Intel's. Returns 0 or PTL_NOMEM. */
 int text_insn_new(struct text_insn **text, int att);
 void text_insn_free(struct text_insn *text);
+/* Before threads begin to use theirs: the disassembler sorts tables of its own when it is first
+ * used, and threads must not do that at the same time. */
+void text_insn_prepare(struct text_insn *text);
 
 /* Write the text of the instruction at `ip`, e.g. "movsx ecx, byte ptr [rip + 0x1fcd]",
  * to `buf` (TEXT_INSN_MAX bytes, not terminated). Returns its length; 0 if the

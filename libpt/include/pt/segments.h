@@ -2,11 +2,13 @@
 /*
  * pt/segments.h - a trace in segments that can be decoded at the same time.
  *
- *                    segment 1              segment 2
- *     |- - - - - - - - - - - - - -|- - - - - - - - - - - - - -|
- *     PSB ....... PSB ..... PSB+  PSB+ ..... PSB ..... PSB+   PSB+ ....
- *                           ^     ^                    ^      ^
- *                           warm  begin                warm   begin of 3
+ * Segments begin and end at PSBs, and together they are the whole trace:
+ *
+ *      segment 1              segment 2
+ *     |----------------------|----------------------|
+ *     PSB ... PSB ... PSB+   PSB+ ... PSB ... PSB+  PSB+ ...
+ *             ^              ^                ^     ^
+ *             warm of 2      begin of 2       warm  begin of 3
  *
  * A decoder for a segment starts at the PSB `warm` and throws away what it yields up to
  * `begin`, the end of a later PSB+. There its state is with near certainty that of a decoder
