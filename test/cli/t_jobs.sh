@@ -128,6 +128,15 @@ read -r segments dropped <<<"$again"
 check "the trace was cut into segments ($segments), few decoded again ($dropped)" \
     [ "${segments:-0}" -gt 3 -a "${dropped:-99}" -lt "${segments:-0}" ]
 
+# --- GNU parallel ----------------------------------------------------------------------
+if command -v parallel >/dev/null; then
+    run one -j1 "${made[@]}" "$tmp/made.pt"
+    cp "$tmp/made.pt" "$tmp/ma de.pt"
+    "$PT_SOURCE/script/pt-shards.bash" -n 5 -- "${made[@]}" "$tmp/ma de.pt" >"$tmp/shards" 2>"$tmp/err"
+    check "pt-shards.bash: status" [ $? -eq "$(cat "$tmp/one.status")" ]
+    same "pt-shards.bash: 5 parts" "$tmp/one.out" "$tmp/shards"
+fi
+
 # --- options ---------------------------------------------------------------------------
 for word in 0/3 4/3 x 1 1/ 1/2x; do
     ptxed --shard "$word" "${made[@]}" "$tmp/made.pt" >"$tmp/out" 2>"$tmp/err"
