@@ -49,7 +49,8 @@ class Dump:
             if line.startswith("."):
                 if "PTWRITE" in line and current is not None:
                     current.append(int(re.search(r"PTWRITE (0x[0-9a-f]+)", line)[1], 16))
-                elif "TIP.PGE" in line:
+                elif "TIP.PGE 0x" in line:
+                    # Behind a gap perf dumps the rest of a cut packet: "TIP.PGE no ip".
                     self.enabled.append(int(line.split("TIP.PGE")[1].split()[0], 16))
                 continue
             if "PERF_RECORD_AUXTRACE size" in line:
