@@ -18,9 +18,12 @@
 
 static int id_list_add(struct id_list *list, long id)
 {
-    int *grown = realloc(list->ids, (list->count + 1) * sizeof(*grown));
+    int *grown;
 
-    if (!grown || list->count >= MAX_IDS)
+    if (list->count >= MAX_IDS)
+        return -1;
+    grown = realloc(list->ids, (list->count + 1) * sizeof(*grown));
+    if (!grown)
         return -1;
     list->ids = grown;
     list->ids[list->count++] = (int)id;

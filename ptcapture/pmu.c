@@ -71,7 +71,7 @@ static void add_format(struct pmu *pmu, const char *dir, const char *name)
     if (pmu->formats == PMU_FORMATS || strlen(name) >= sizeof(format->name) ||
         read_line(dir, name, line, sizeof(line)) || parse_format(format, line))
         return;
-    strcpy(format->name, name);
+    memcpy(format->name, name, strlen(name) + 1);
     pmu->formats++;
 }
 
@@ -83,7 +83,7 @@ static void add_cap(struct pmu *pmu, const char *dir, const char *name)
     if (pmu->caps == PMU_CAPS || strlen(name) >= sizeof(cap->name) ||
         read_line(dir, name, line, sizeof(line)))
         return;
-    strcpy(cap->name, name);
+    memcpy(cap->name, name, strlen(name) + 1);
     cap->value = strtoull(line, NULL, 16); /* capabilities are hexadecimal without 0x */
     pmu->caps++;
 }
@@ -127,7 +127,7 @@ int pmu_load(struct pmu *pmu, const char *sysfs, const char *name)
     }
     if (read_line(dir, "type", line, sizeof(line)))
         return -1;
-    strcpy(pmu->name, name);
+    memcpy(pmu->name, name, strlen(name) + 1);
     pmu->type = (uint32_t)strtoul(line, NULL, 10);
     each_file(pmu, dir, "format", add_format);
     each_file(pmu, dir, "caps", add_cap);
@@ -181,7 +181,7 @@ static uint32_t unused_type(const char *sysfs)
 void pmu_software(struct pmu *pmu, const char *sysfs)
 {
     memset(pmu, 0, sizeof(*pmu));
-    strcpy(pmu->name, "intel_pt");
+    snprintf(pmu->name, sizeof(pmu->name), "intel_pt");
     pmu->type = unused_type(sysfs);
     memcpy(pmu->format, software_format, sizeof(software_format));
     pmu->formats = sizeof(software_format) / sizeof(*software_format);

@@ -35,7 +35,6 @@ int proc_maps(pid_t pid, int (*each)(void *context, const struct proc_map *map),
 {
     char path[64], *line = NULL;
     size_t cap = 0;
-    ssize_t n;
     struct proc_map map;
     int result = 0;
     FILE *file;
@@ -44,7 +43,7 @@ int proc_maps(pid_t pid, int (*each)(void *context, const struct proc_map *map),
     file = fopen(path, "re");
     if (!file)
         return -1;
-    while (!result && (n = getline(&line, &cap, file)) > 0) {
+    while (!result && getline(&line, &cap, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
         if (!parse_map(&map, line))
             result = each(context, &map);

@@ -150,7 +150,8 @@ static struct lines *build(const struct ptl_block *block, const struct line_styl
         lines->ninsn = block->ninsn;
         lines->str = str;
         memcpy(lines->marks, marks, head - sizeof(*lines));
-        memcpy(str, text.buf, text.len);
+        if (text.len)
+            memcpy(str, text.buf, text.len);
     }
     free(marks);
     free(text.buf);

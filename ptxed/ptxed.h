@@ -37,10 +37,10 @@ struct ptxed {
 };
 
 /* Apply the command line. Returns 0, or exit status + 1. */
-int ptxed_options(struct ptxed *ptxed, int argc, char **argv);
+int ptxed_options(struct ptxed *x, int argc, char **argv);
 
 /* --raw and --elf: map code. Return as options do. */
-int ptxed_load_raw(struct ptxed *ptxed, const char *arg);
-int ptxed_load_elf(struct ptxed *ptxed, const char *arg);
+int ptxed_load_raw(struct ptxed *x, const char *arg);
+int ptxed_load_elf(struct ptxed *x, const char *arg);
 
 #endif
