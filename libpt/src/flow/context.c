@@ -77,6 +77,19 @@ static void set_from(struct ptl_moment *m, uint64_t from)
     }
 }
 
+/* Another thread runs. Where tracing was off its own calls are what its returns are compressed
+ * by, if at all. Where the switch itself was traced, in the kernel, the processor went on with the
+ * one stack that it has, and so do we. */
+static int switch_task(struct ptl_flow *f, const struct ptl_event *ev, uint32_t tid)
+{
+    int untraced = !f->enabled || ev->type == PTL_EV_ENABLED;
+
+    if (untraced)
+        return ptl__tasks_switch(&f->tasks, &f->rets, tid);
+    ptl__tasks_keep(&f->tasks, tid);
+    return 0;
+}
+
 /* What happened in the system until this event? */
 static int move_cursor(struct ptl_flow *f, const struct ptl_event *ev)
 {
@@ -102,8 +115,12 @@ static int move_cursor(struct ptl_flow *f, const struct ptl_event *ev)
     if (!changed)
         return 0;
     context = ptl_cursor_context(f->cursor);
-    if (changed & PTL_CURSOR_SWITCHED)
+    if (changed & PTL_CURSOR_SWITCHED) {
         put_context(f, ev, &context);
+        changed = switch_task(f, ev, context.tid);
+        if (changed < 0)
+            return changed;
+    }
     return ptl__flow_view(f, context.space, context.version);
 }
 
@@ -138,7 +155,7 @@ static void on_sync(struct ptl_flow *f, const struct ptl_event *ev)
     ptl__flow_goto(f, ev->have_ip ? ev->ip : 0);
     f->enabled = ev->have_ip;
     f->speculative = 0;
-    ptl__ret_clear(&f->rets);
+    ptl__tasks_clear(&f->tasks, &f->rets);
     f->since = 0;
 }
 
@@ -147,7 +164,7 @@ static void on_overflow(struct ptl_flow *f, const struct ptl_event *ev)
     ptl__flow_goto(f, ev->have_ip ? ev->ip : 0);
     f->enabled = ev->have_ip;
     f->speculative = 0;
-    ptl__ret_clear(&f->rets);
+    ptl__tasks_clear(&f->tasks, &f->rets);
 }
 
 static void on_disabled(struct ptl_flow *f, uint64_t resume)
@@ -163,7 +180,7 @@ static void change(struct ptl_flow *f, struct ptl_event *ev)
         on_sync(f, ev);
         break;
     case PTL_EV_PSB: /* no return is compressed across it */
-        ptl__ret_clear(&f->rets);
+        ptl__tasks_clear(&f->tasks, &f->rets);
         break;
     case PTL_EV_ENABLED:
         ev->u.enabled.resumed = ev->ip == f->ip;

@@ -21,7 +21,7 @@ static void start(struct ptl_flow *f)
     f->enabled = f->speculative = f->joined = f->paused = 0;
     f->since = 0;
     ptl__flow_goto(f, 0);
-    ptl__ret_clear(&f->rets);
+    ptl__tasks_clear(&f->tasks, &f->rets);
 }
 
 /* The code of the moment. */
@@ -32,6 +32,7 @@ static int open_view(struct ptl_flow *f)
     if (!f->cursor)
         return f->space ? ptl__flow_view(f, f->space, ptl_space_generation(f->space)) : 0;
     context = ptl_cursor_context(f->cursor);
+    ptl__tasks_keep(&f->tasks, context.tid);
     return ptl__flow_view(f, context.space, context.version);
 }
 
@@ -73,6 +74,7 @@ void ptl_flow_free(struct ptl_flow *flow)
         return;
     ptl__cache_free(&flow->cache);
     ptl__cold_free(&flow->cold);
+    ptl__tasks_free(&flow->tasks);
     ptl__free(flow);
 }
 

@@ -13,6 +13,7 @@
 #ifndef LIBPT_FLOW_RETSTACK_H
 #define LIBPT_FLOW_RETSTACK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define RETSTACK_DEPTH 64

@@ -16,7 +16,7 @@
 #include "flow/bind.h"
 #include "flow/blocks.h"
 #include "flow/cold.h"
-#include "flow/retstack.h"
+#include "flow/tasks.h"
 
 enum ptl__flow_state {
     FLOW_SEEK,   /* look for the next PSB from `seek` */
@@ -61,10 +61,11 @@ struct ptl_flow {
     uint8_t joined; /* what comes next continues the block of the item before */
     struct ptl__at at;
     struct ptl__retstack rets;
-    uint64_t since;     /* instructions since the trace gave a position, for TRIG */
-    uint64_t run;       /* instructions since trace was used; and to find loops: */
-    uint64_t loop_ip;   /* a place passed since then */
-    uint32_t loop_hops; /* branches since then */
+    struct ptl__tasks tasks; /* those of threads that do not run */
+    uint64_t since;          /* instructions since the trace gave a position, for TRIG */
+    uint64_t run;            /* instructions since trace was used; and to find loops: */
+    uint64_t loop_ip;        /* a place passed since then */
+    uint32_t loop_hops;      /* branches since then */
 
     /* the last block as users see it, for errors */
     uint64_t block_ip;
