@@ -11,7 +11,6 @@
 
 #include "flow/retstack.h"
 
-
 /* Threads remembered; who has not run for longest is forgotten. The processor compresses nothing
  * over such a time: it has written a PSB since. */
 #define TASKS_MAX 128
