@@ -8,6 +8,7 @@
  */
 #include "dump.h"
 
+#include "dump_json.h"
 #include "hex.h"
 #include "line.h"
 
@@ -28,7 +29,9 @@ static void error_line(struct dump *dump, const char *what, int status)
 {
     uint64_t offset = dump->base + (uint64_t)(dump->pos - dump->begin);
 
-    if (status)
+    if (dump->options->json)
+        dump_json_error(dump->out, offset, what, status);
+    else if (status)
         out_printf(dump->out, "[%llx: %s: %s]\n", (unsigned long long)offset, what,
                    ptl_strstatus(status));
     else
@@ -202,8 +205,14 @@ static void print_packet(struct dump *dump, const struct ptl_packet *packet)
 {
     const struct dump_options *options = dump->options;
     char value[VALUE_MAX], *begin, *p;
-    const char *id = track(dump, packet, value); /* may print an error line before ours */
+    const char *id;
     size_t len;
+
+    if (options->json) {
+        dump_json_packet(dump, packet, is_timing(packet));
+        return;
+    }
+    id = track(dump, packet, value); /* may print an error line before ours */
 
     begin = p = out_reserve(dump->out, LINE_MAX);
     if (!options->no_offset)
@@ -418,7 +427,7 @@ static void init_rows(struct dump *dump)
     const struct dump_options *options = dump->options;
     uint64_t slow = 0, hidden = 0;
 
-    if (options->raw)
+    if (options->raw || options->json)
         slow = UINT64_MAX;
     if (options->lastip)
         slow |= IP_PACKETS;
@@ -454,4 +463,14 @@ void dump_init(struct dump *dump, const struct dump_options *options,
         dump->errata_flags |= PTL_DECODE_SKZ84;
     dump->track = options->time || options->tcal || dump->hooks.upto;
     init_rows(dump);
+}
+
+void dump_unknown_cpu(const struct dump_options *options, struct out *out)
+{
+    static const char text[] = "failed to determine errata: unknown cpu";
+
+    if (options->json)
+        dump_json_error(out, 0, text, 0);
+    else
+        out_printf(out, "[0: %s]\n", text);
 }

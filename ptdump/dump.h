@@ -19,6 +19,7 @@ struct dump_options {
     uint8_t quiet;   /* only errors */
     uint8_t no_pad, no_timing, no_cyc;
     uint8_t no_offset, raw, lastip, exec_mode; /* columns */
+    uint8_t json;
     uint8_t time, tcal, time_delta;
     uint8_t no_wall_clock; /* time counts from 0 before the first TSC */
 };
@@ -65,6 +66,9 @@ struct dump {
 void dump_init(struct dump *dump, const struct dump_options *options,
                const struct ptl_clock_config *clock, struct out *out,
                const struct dump_hooks *hooks);
+
+/* A line for a processor whose errata are not known. */
+void dump_unknown_cpu(const struct dump_options *options, struct out *out);
 
 /* Dump `len` bytes at `buf`; the first one is printed as offset `base`. */
 void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base);

@@ -42,9 +42,15 @@ static int selected(const struct extract *x, const struct ptl_perf_queue *queue)
            select_has(&x->options->select.cpus, queue->cpu);
 }
 
-static int list_aux(struct extract *x)
+const char *piece_kind(unsigned kind)
 {
     static const char *const kinds[] = {"full", "snapshot", "sample", "untold"};
+
+    return kinds[kind <= PTL_PIECE_UNTOLD ? kind : PTL_PIECE_UNTOLD];
+}
+
+static int list_aux(struct extract *x)
+{
     const struct ptl_perf_queue *q;
     size_t count;
 
@@ -60,7 +66,7 @@ static int list_aux(struct extract *x)
             out_printf(x->out, "\t%llu\t%llu\t%llu\t%llu\t%x\t%s\t%d\t%llu\n",
                        (unsigned long long)p->offset, (unsigned long long)p->size,
                        (unsigned long long)p->file, (unsigned long long)p->time, p->flags,
-                       kinds[p->kind], p->joined, (unsigned long long)p->missing);
+                       piece_kind(p->kind), p->joined, (unsigned long long)p->missing);
         }
     return 0;
 }

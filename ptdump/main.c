@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* main.c - ptdump: from the command line to the dump loop and the exit status. */
+#include "dump_json.h"
 #include "infile.h"
 #include "options.h"
 #include "recording.h"
@@ -57,16 +58,18 @@ static int run(struct options *options, struct infile *file, struct out *out)
     }
     if (sideband) {
         between.sideband.sb = sideband;
-        between.sideband.flags = options->sideband.print | SB_PRINT_ERRORS;
+        between.sideband.flags = options_sideband(options);
         hooks.upto = show_sideband;
     }
     if (opts_timing_errata(&options->timing, &options->timing.clock.errata))
-        out_str(out, "[0: failed to determine errata: unknown cpu]\n");
+        dump_unknown_cpu(&options->dump, out);
     dump_init(&dump, &options->dump, &options->timing.clock, out, &hooks);
     dump_range(&dump, file->bytes, file->len, 0);
     if (sideband)
         sb_print_rest(&between.sideband, out);
     ptl_sideband_free(sideband);
+    if (options->dump.json)
+        dump_json_summary(out, &dump.result);
     out_flush(out);
     return report(options, file->name, &dump.result);
 }

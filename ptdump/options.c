@@ -130,6 +130,10 @@ static const struct opt table[] = {
     {.name = "--no-offset", .help = "don't show the offset of each packet.", FLAG(dump.no_offset)},
     {.name = "--raw", .help = "show the bytes of each packet.", FLAG(dump.raw)},
     {.name = "--lastip", .help = "show the address that IP packets lead to.", FLAG(dump.lastip)},
+    {.name = "--json",
+     .help = "each line a JSON object, see libpt-json(5). The address of IP packets is always "
+             "there, --time-delta has no effect.",
+     FLAG(dump.json)},
     {.name = "--exec-mode", .help = "show the current execution mode.", FLAG(dump.exec_mode)},
 
     {.name = "", .help = "time"},
@@ -194,6 +198,11 @@ static const struct opt table[] = {
      .value = EXTRACT_SIDEBAND},
     {.name = NULL},
 };
+
+unsigned options_sideband(const struct options *options)
+{
+    return options->sideband.print | SB_PRINT_ERRORS | (options->dump.json ? SB_PRINT_JSON : 0);
+}
 
 int options_parse(struct options *options, int argc, char **argv)
 {

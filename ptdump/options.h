@@ -31,6 +31,9 @@ struct options {
     struct dump_options dump;
 };
 
+/* SB_PRINT_* for sideband between packets. */
+unsigned options_sideband(const struct options *options);
+
 /* Returns 0, or the exit status + 1 to leave with; messages have been printed. */
 int options_parse(struct options *options, int argc, char **argv);
 

@@ -2,6 +2,8 @@
 /* recording.c - see recording.h. */
 #include "recording.h"
 
+#include "dump_json.h"
+#include "json.h"
 #include "unzip.h"
 
 #include <stdio.h>
@@ -228,6 +230,45 @@ static void show_flags(const struct view *view, const struct ptl_perf_piece *p)
                        row->name, row->text);
 }
 
+static void json_known(struct json *json, const char *key, uint32_t value)
+{
+    if (value != PTL_PERF_ANY)
+        json_count(json, key, value);
+}
+
+/* Heading and flags in one line. */
+static void json_heading(const struct view *view, const struct ptl_perf_queue *queue, size_t i)
+{
+    const struct ptl_perf_piece *p = &queue->pieces[i];
+    struct json json;
+    char time[32];
+
+    json_begin(&json, view->out, "piece");
+    json_count(&json, "aux", queue->idx);
+    json_count(&json, "piece", i + 1);
+    json_count(&json, "pieces", queue->piece_count);
+    json_count(&json, "offset", p->offset);
+    json_count(&json, "size", p->size);
+    json_known(&json, "cpu", p->cpu);
+    json_known(&json, "pid", p->pid);
+    json_known(&json, "tid", p->tid);
+    if (p->time) {
+        snprintf(time, sizeof(time), "%llu.%09llu", (unsigned long long)(p->time / 1000000000),
+                 (unsigned long long)(p->time % 1000000000));
+        json_string(&json, "until", time);
+    }
+    json_string(&json, "kind", piece_kind(p->kind));
+    json_bool(&json, "joined", p->joined);
+    json_count(&json, "missing", p->missing);
+    json_count(&json, "trimmed", p->trimmed);
+    json_open(&json, "flags", '[');
+    for (const struct flag_row *row = flag_rows; row < flag_rows + FLAG_ROWS; row++)
+        if (p->flags & row->flag)
+            json_string(&json, NULL, row->name);
+    json_close(&json, ']');
+    json_end(&json);
+}
+
 static void dump_queue(struct view *view, const struct ptl_perf_queue *queue)
 {
     int whole = 0; /* the piece before was dumped */
@@ -238,7 +279,9 @@ static void dump_queue(struct view *view, const struct ptl_perf_queue *queue)
             whole = 0;
             continue;
         }
-        if (!view->options->dump.quiet)
+        if (view->options->dump.json)
+            json_heading(view, queue, i);
+        else if (!view->options->dump.quiet)
             heading(view, queue, i);
         if (p->size && p->joined && whole)
             dump_on(&view->dump, p->bytes, p->size, p->offset);
@@ -246,7 +289,8 @@ static void dump_queue(struct view *view, const struct ptl_perf_queue *queue)
             dump_range(&view->dump, p->bytes, p->size, p->offset);
         whole = p->size != 0;
         forget(view, p->bytes + p->size);
-        show_flags(view, p);
+        if (!view->options->dump.json)
+            show_flags(view, p);
         view->shown++;
     }
 }
@@ -261,7 +305,7 @@ static int all_queues(struct view *view)
     size_t count;
 
     if (opts_timing_errata(&options->timing, &options->timing.clock.errata))
-        out_str(view->out, "[0: failed to determine errata: unknown cpu]\n");
+        dump_unknown_cpu(&options->dump, view->out);
     dump_init(&view->dump, &options->dump, &options->timing.clock, view->out, &hooks);
     queues = ptl_perf_queues(view->perf, &count);
     for (size_t i = 0; i < count; i++) {
@@ -278,7 +322,7 @@ static int all_queues(struct view *view)
         }
         memset(&view->sideband, 0, sizeof(view->sideband));
         view->sideband.sb = sideband;
-        view->sideband.flags = options->sideband.print | SB_PRINT_ERRORS;
+        view->sideband.flags = options_sideband(options);
         dump_queue(view, &queues[i]);
         if (with_sideband)
             sb_print_rest(&view->sideband, view->out);
@@ -378,6 +422,8 @@ static int run(struct view *view)
     configure(&view->options->timing, view->perf);
     find_window(view);
     dumped = all_queues(view);
+    if (view->options->dump.json)
+        dump_json_summary(view->out, &view->dump.result);
     out_flush(view->out);
     if (!dumped && !view->shown) {
         opts_error(view->options->prog, "%s: nothing is selected.", view->name);

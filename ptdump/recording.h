@@ -21,6 +21,8 @@ int recording_is_file(const struct infile *file);
 /* `file` NULL: the directory options->file. Returns the exit status. */
 int recording_run(struct options *options, const struct infile *file, struct out *out);
 
+/* extract.c: an enum ptl_perf_piece_kind in a word. */
+const char *piece_kind(unsigned kind);
 /* extract.c: the work of --list-* and --extract-*. Returns the exit status. */
 int extract_run(const struct options *options, const char *name, const struct ptl_perf *perf,
                 struct out *out);

@@ -2,34 +2,15 @@
 /* lines.c - see lines.h. */
 #include "lines.h"
 
+#include "json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SYMBOL_MAX 512 /* longer names are cut */
 #define LINE_MAX_  (16 + SYMBOL_MAX + 32 + TEXT_RAW_MAX + TEXT_INSN_MAX + 64)
 
-/* Text that grows. */
-struct text {
-    char *buf;
-    size_t len, cap;
-};
-
-static int grow(struct text *text, size_t n)
-{
-    char *more;
-
-    if (text->cap - text->len >= n)
-        return 0;
-    while (text->cap - text->len < n)
-        text->cap = text->cap ? 2 * text->cap : 4096;
-    more = realloc(text->buf, text->cap);
-    if (!more)
-        return -1;
-    text->buf = more;
-    return 0;
-}
-
-static void add(struct text *text, const char *s)
+static void add(struct out *text, const char *s)
 {
     size_t n = strlen(s);
 
@@ -37,17 +18,23 @@ static void add(struct text *text, const char *s)
     text->len += n;
 }
 
-static void add_symbol(struct text *text, const struct line_style *style,
+static const char *symbol_of(const struct line_style *style, const struct ptl_section *section,
+                             const uint8_t *bytes, uint64_t ip, uint64_t *offset)
+{
+    if (style->symbols)
+        return ptl_symbols_find(style->symbols, ip, offset);
+    if (style->by_section)
+        return section_symbols_find(style->by_section, section, bytes, ip, offset);
+    return NULL;
+}
+
+static void add_symbol(struct out *text, const struct line_style *style,
                        const struct ptl_section *section, const uint8_t *bytes, uint64_t ip)
 {
     uint64_t offset;
-    const char *name = NULL;
+    const char *name = symbol_of(style, section, bytes, ip, &offset);
     int n;
 
-    if (style->symbols)
-        name = ptl_symbols_find(style->symbols, ip, &offset);
-    else if (style->by_section)
-        name = section_symbols_find(style->by_section, section, bytes, ip, &offset);
     if (!name)
         return;
     n = snprintf(text->buf + text->len, SYMBOL_MAX + 32, " <%.*s+0x%llx>", SYMBOL_MAX, name,
@@ -56,7 +43,7 @@ static void add_symbol(struct text *text, const struct line_style *style,
 }
 
 /* One line; there is room for LINE_MAX_ bytes. */
-static void add_line(struct text *text, const struct line_style *style,
+static void add_line(struct out *text, const struct line_style *style,
                      const struct ptl_section *section, const struct ptl_insn *insn,
                      const uint8_t *bytes, uint64_t ip)
 {
@@ -81,6 +68,30 @@ static void add_line(struct text *text, const struct line_style *style,
     text->buf[text->len++] = '\n';
 }
 
+/* The same as JSON. */
+static void json_line(struct out *out, const struct line_style *style,
+                      const struct ptl_section *section, const struct ptl_insn *insn,
+                      const uint8_t *bytes, uint64_t ip)
+{
+    uint64_t offset;
+    const char *name = symbol_of(style, section, bytes, ip, &offset);
+    char buf[TEXT_INSN_MAX];
+    struct json json;
+    size_t n;
+
+    json_begin(&json, out, "insn");
+    json_hex(&json, "ip", ip);
+    json_bytes(&json, "bytes", bytes, insn->size);
+    if (name) {
+        json_string(&json, "symbol", name);
+        json_count(&json, "symbol_offset", offset);
+    }
+    n = style->text ? text_insn(style->text, buf, insn, bytes, ip) : 0;
+    if (n)
+        json_text(&json, "text", buf, n);
+    json_end(&json);
+}
+
 /* The disassembler's opinion of length and class. */
 static void check_insn(const struct line_check *check, const struct ptl_insn *insn,
                        const uint8_t *bytes, uint64_t ip)
@@ -103,7 +114,7 @@ static void check_insn(const struct line_check *check, const struct ptl_insn *in
 }
 
 /* The lines and marks of the block. Returns 0 or -1 without memory. */
-static int make(struct text *text, uint32_t *marks, const struct ptl_block *block,
+static int make(struct out *text, uint32_t *marks, const struct ptl_block *block,
                 const struct line_style *style, const struct line_check *check)
 {
     uint32_t code = 0;
@@ -117,14 +128,18 @@ static int make(struct text *text, uint32_t *marks, const struct ptl_block *bloc
         marks[i] = (uint32_t)text->len;
         if (ptl_insn_decode(&insn, bytes, block->size - code, (enum ptl_exec_mode)block->mode) <= 0)
             break; /* cannot be: the flow has walked here */
-        if (grow(text, LINE_MAX_))
-            return -1;
-        add_line(text, style, block->section, &insn, bytes, ip);
+        (void)out_reserve(text, LINE_MAX_);
+        if (style->json)
+            json_line(text, style, block->section, &insn, bytes, ip);
+        else
+            add_line(text, style, block->section, &insn, bytes, ip);
         if (check)
             check_insn(check, &insn, bytes, ip);
         code += insn.size;
     }
     marks[i] = (uint32_t)text->len;
+    if (text->error)
+        return -1;
     if (check && (i < block->ninsn || code != block->size)) {
         char what[64];
         snprintf(what, sizeof(what), "error: did not reach end: %llx",
@@ -138,11 +153,16 @@ static struct lines *build(const struct ptl_block *block, const struct line_styl
                            const struct line_check *check)
 {
     size_t head = sizeof(struct lines) + ((size_t)block->ninsn + 1) * sizeof(uint32_t);
-    struct text text = {0};
+    struct out text;
     struct lines *lines = NULL;
     uint32_t *marks = calloc((size_t)block->ninsn + 1, sizeof(*marks));
 
-    if (marks && !make(&text, marks, block, style, check))
+    if (out_open_memory(&text) || !marks) {
+        free(text.buf);
+        free(marks);
+        return NULL;
+    }
+    if (!make(&text, marks, block, style, check))
         lines = malloc(head + text.len);
     if (lines) {
         char *str = (char *)lines + head;

@@ -5,6 +5,8 @@
  * Printing a block that ran as a whole is one copy. Each line is
  *
  *     ip16[ <symbol+0xoffset>][ raw bytes][  text]
+ *
+ * or a JSON object that ends with "}".
  */
 #ifndef PTXED_LINES_H
 #define PTXED_LINES_H
@@ -17,6 +19,7 @@
 
 struct line_style {
     uint8_t raw;                        /* bytes of the instruction */
+    uint8_t json;                       /* a JSON object for each line */
     struct text_insn *text;             /* disassembly; NULL: none */
     const struct ptl_symbols *symbols;  /* by address; NULL: none */
     struct section_symbols *by_section; /* for recordings; NULL: none */

@@ -6,6 +6,7 @@
  * as a whole, with file and offset, goes to stderr.
  */
 #include "jobs.h"
+#include "print_json.h"
 #include "ptxed.h"
 #include "raw_sideband.h"
 #include "recording.h"
@@ -79,7 +80,9 @@ static void choose_errata(struct ptxed *x, struct printer *printer)
 {
     int status = opts_timing_errata(&x->timing, &x->flow.errata);
 
-    if (status && x->shard <= 1)
+    if (status && x->shard <= 1 && x->print & PRINT_JSON)
+        print_json_check(printer, 0, ptl_strstatus(status));
+    else if (status && x->shard <= 1)
         out_printf(&printer->out, "[0, 0: config error: %s]\n", ptl_strstatus(status));
     x->timing.clock.errata = x->flow.errata;
     x->flow.clock = x->timing.clock;
@@ -137,6 +140,7 @@ static int open_printer(struct printer *printer, const struct ptxed *x)
     printer->flags = x->print;
     printer->event_flags = x->events;
     printer->style.raw = x->raw_insn;
+    printer->style.json = (x->print & PRINT_JSON) != 0;
     if (out_open(&printer->out, STDOUT_FILENO, OUT_SIZE))
         return PTL_NOMEM;
     if (!x->no_inst && text_insn_new(&printer->style.text, x->att))

@@ -59,6 +59,22 @@ static int set_offset(void *context, const struct opt *opt, const char *arg)
     return 0;
 }
 
+/* --json[=insn|blocks] */
+static int set_json(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    x->print |= PRINT_JSON;
+    x->print &= ~PRINT_JSON_BLOCKS;
+    if (arg && !strcmp(arg, "blocks")) {
+        x->print |= PRINT_JSON_BLOCKS;
+    } else if (arg && strcmp(arg, "insns") != 0) {
+        opts_error(x->prog, "%s: bad argument: %s, not insns or blocks.", opt->name, arg);
+        return FAILED;
+    }
+    return 0;
+}
+
 static int choose_decoder(void *context, const struct opt *opt, const char *arg)
 {
     struct ptxed *x = context;
@@ -287,6 +303,9 @@ static const struct opt table[] = {
      set_segment_size, 0, OPT_HIDDEN, NULL},
     {.name = "", .help = "output"},
     {"--quiet", "-q", NULL, "only errors and statistics.", set_print, PRINT_QUIET, 0, NULL},
+    {"--json", NULL, "[insns|blocks]",
+     "each line a JSON object, see libpt-json(5): instructions (default), or blocks of them.",
+     set_json, 0, 0, NULL},
     {"--stat", NULL, NULL, "numbers at the end: of instructions and blocks.", set_print, PRINT_STAT,
      0, NULL},
     {"--stat:insn", NULL, NULL, "the number of instructions.", set_print, PRINT_STAT_INSN, 0, NULL},
@@ -352,6 +371,11 @@ static int show_list(void *context, const struct opt *opt, const char *arg)
     opts_list(&opts);
     x->done = 1;
     return EXIT_ALL + 1;
+}
+
+unsigned ptxed_sideband(const struct ptxed *x)
+{
+    return x->sideband.print | (x->print & PRINT_JSON ? SB_PRINT_JSON : 0);
 }
 
 int ptxed_options(struct ptxed *x, int argc, char **argv)

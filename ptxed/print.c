@@ -2,6 +2,7 @@
 /* print.c - see print.h. */
 #include "print.h"
 
+#include "print_json.h"
 #include "text_event.h"
 
 #define BATCH 256 /* items a call */
@@ -10,8 +11,11 @@ static void check_failed(void *context, uint64_t ip, const char *what)
 {
     struct printer *p = context;
 
-    out_printf(&p->out, "[%llx, %llx: %s]\n", (unsigned long long)p->offset, (unsigned long long)ip,
-               what);
+    if (p->flags & PRINT_JSON)
+        print_json_check(p, ip, what);
+    else
+        out_printf(&p->out, "[%llx, %llx: %s]\n", (unsigned long long)p->offset,
+                   (unsigned long long)ip, what);
     p->stats.errors++;
 }
 
@@ -31,9 +35,13 @@ static void end_line(struct printer *p, char *buf, size_t n)
 
 static void print_error(struct printer *p, const struct ptl_error *error)
 {
-    char *buf = begin_line(p);
+    if (p->flags & PRINT_JSON) {
+        print_json_error(p, error);
+    } else {
+        char *buf = begin_line(p);
 
-    end_line(p, buf, text_error(buf, error));
+        end_line(p, buf, text_error(buf, error));
+    }
     if (!p->stats.errors++)
         p->stats.first = *error;
 }
@@ -47,7 +55,10 @@ static void print_event(struct printer *p, const struct ptl_event *event)
         p->stats.syncs++;
     else
         p->stats.events++;
-    if (!(p->flags & PRINT_QUIET))
+    if ((p->flags & (PRINT_JSON | PRINT_QUIET)) == PRINT_JSON) {
+        if (text_event_shown(event, p->event_flags))
+            print_json_event(p, event);
+    } else if (!(p->flags & PRINT_QUIET))
         n = text_event(text, event, p->event_flags);
     if (n) {
         char *buf = begin_line(p);
@@ -67,7 +78,7 @@ static void count_block(struct printer *p, const struct ptl_item *item)
     if (item->flags & PTL_ITEM_CONTINUED)
         return;
     p->stats.blocks++;
-    if ((p->flags & (PRINT_BLOCKS | PRINT_QUIET)) != PRINT_BLOCKS)
+    if ((p->flags & (PRINT_BLOCKS | PRINT_QUIET | PRINT_JSON)) != PRINT_BLOCKS)
         return;
     if (p->flags & (PRINT_STAT_BLOCK | PRINT_STAT_INSN))
         out_printf(&p->out, "[block %llx]\n", (unsigned long long)p->stats.blocks);
@@ -126,13 +137,19 @@ static int print_block(struct printer *p, const struct ptl_item *item)
     if ((p->flags & (PRINT_QUIET | PRINT_CHECK)) == PRINT_QUIET)
         return 0;
     p->offset = item->offset;
+    if (p->flags & PRINT_JSON_BLOCKS && !(p->flags & PRINT_QUIET))
+        print_json_block(p, item);
+    if ((p->flags & (PRINT_JSON_BLOCKS | PRINT_CHECK)) == PRINT_JSON_BLOCKS)
+        return 0;
     lines = lines_of(block, &p->style, p->flags & PRINT_CHECK ? &check : NULL);
     if (!lines)
         return PTL_NOMEM;
-    if (p->flags & PRINT_QUIET)
+    if (p->flags & (PRINT_QUIET | PRINT_JSON_BLOCKS))
         return 0;
-    if (item->ninsn == lines->ninsn && !(p->flags & (PRINT_OFFSET | PRINT_TIME)) && !p->lead_len &&
-        !(item->flags & PTL_ITEM_SPECULATIVE))
+    if (p->flags & PRINT_JSON)
+        print_json_insns(p, item, lines);
+    else if (item->ninsn == lines->ninsn && !(p->flags & (PRINT_OFFSET | PRINT_TIME)) &&
+             !p->lead_len && !(item->flags & PTL_ITEM_SPECULATIVE))
         out_write(&p->out, lines->str, lines->len);
     else
         print_lines(p, item, lines);
@@ -141,6 +158,10 @@ static int print_block(struct printer *p, const struct ptl_item *item)
 
 static void print_end(struct printer *p)
 {
+    if (p->flags & PRINT_JSON) {
+        print_json_mark(p, "end");
+        return;
+    }
     if (p->lead_len)
         out_write(&p->out, p->lead, p->lead_len);
     out_str(&p->out, "[end of trace]\n");
@@ -202,6 +223,10 @@ void print_add_stats(struct printer *p, const struct print_stats *more)
 
 void print_statistics(struct printer *p)
 {
+    if (p->flags & PRINT_JSON) {
+        print_json_statistics(p);
+        return;
+    }
     if (p->flags & PRINT_STAT_INSN)
         out_printf(&p->out, "insn: %llu.\n", (unsigned long long)p->stats.insns);
     if (p->flags & PRINT_STAT_BLOCK)

@@ -13,7 +13,7 @@
 
 #include <pt/flow.h>
 
-#define PRINT_LEAD_MAX 96 /* bytes that lines may begin with */
+#define PRINT_LEAD_MAX 256 /* bytes that lines may begin with */
 
 #define PRINT_QUIET      0x01u /* neither instructions nor events; errors and statistics stay */
 #define PRINT_OFFSET     0x02u /* before each line */
@@ -23,6 +23,9 @@
 #define PRINT_STAT       0x20u /* statistics at the end: of */
 #define PRINT_STAT_INSN  0x40u /* - instructions */
 #define PRINT_STAT_BLOCK 0x80u /* - blocks */
+
+#define PRINT_JSON        0x100u /* a JSON object a line */
+#define PRINT_JSON_BLOCKS 0x200u /* - for blocks, not for instructions */
 
 struct print_stats {
     uint64_t insns, blocks;
@@ -38,7 +41,8 @@ struct printer {
     struct line_style style;
     struct text_insn *check_text; /* for PRINT_CHECK */
     uint64_t offset;              /* of the item at hand */
-    const char *lead; /* what each line begins with: the task, the time; `lead_len` bytes */
+    const char *lead; /* what each line begins with: the task, the time; `lead_len` bytes. JSON:
+                         fields that each object ends with */
     size_t lead_len;
     struct print_stats stats;
     /* After the line of an event, also of one without line: sideband up to its time. */

@@ -39,6 +39,9 @@ struct ptxed {
 /* Apply the command line. Returns 0, or exit status + 1. */
 int ptxed_options(struct ptxed *x, int argc, char **argv);
 
+/* SB_PRINT_* for sideband between the lines. */
+unsigned ptxed_sideband(const struct ptxed *x);
+
 /* --raw and --elf: map code. Return as options do. */
 int ptxed_load_raw(struct ptxed *x, const char *arg);
 int ptxed_load_elf(struct ptxed *x, const char *arg);

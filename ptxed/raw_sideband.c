@@ -39,7 +39,7 @@ int raw_sideband_open(struct raw_sideband *raw, struct ptxed *x, struct printer 
         ptl_cursor_new(&raw->cursor, ptl_sideband_timeline(raw->sb), 0, x->sideband.kernel_start);
     if (status < 0)
         return status;
-    raw->print = (struct sb_print){.sb = raw->sb, .flags = x->sideband.print};
+    raw->print = (struct sb_print){.sb = raw->sb, .flags = ptxed_sideband(x)};
     printer->after_event = after_event;
     printer->context = raw;
     if (x->sideband.show_switches)

@@ -2,6 +2,7 @@
 /* recording.c - see recording.h. */
 #include "recording.h"
 
+#include "json.h"
 #include "report.h"
 #include "sb_print.h"
 #include "text_event.h"
@@ -144,7 +145,7 @@ static int add_stream(struct recording *rec, const struct ptl_perf_queue *queue,
     s->in_window = !rec->from;
     s->sb = ptl_session_sideband(rec->session, index);
     if (rec->x->sideband.print) /* else problems are reported once, at the end */
-        s->sideband = (struct sb_print){.sb = s->sb, .flags = rec->x->sideband.print};
+        s->sideband = (struct sb_print){.sb = s->sb, .flags = ptxed_sideband(rec->x)};
     rec->streams[rec->stream_count++] = s;
     return 0;
 }
@@ -187,32 +188,64 @@ static int begin_stream(struct stream *s)
     return status;
 }
 
-static void say(const struct stream *s, const char *before, unsigned long long n, const char *after)
+static int is_quiet(const struct stream *s)
 {
-    if (!(s->rec->x->print & PRINT_QUIET))
-        out_printf(&s->rec->printer->out, "[%s%llu%s]\n", before, n, after);
+    return (s->rec->x->print & PRINT_QUIET) != 0;
+}
+
+/* "[cpu: 3]", or with JSON {"type":"stream","cpu":3} */
+static void say_stream(const struct stream *s, const char *what, uint32_t n)
+{
+    struct out *out = &s->rec->printer->out;
+    struct json json;
+
+    if (is_quiet(s))
+        return;
+    if (!(s->rec->x->print & PRINT_JSON)) {
+        out_printf(out, "[%s: %u]\n", what, n);
+        return;
+    }
+    json_begin(&json, out, "stream");
+    json_count(&json, what, n);
+    json_end(&json);
+}
+
+static void say_lost(const struct stream *s, const char *what)
+{
+    struct out *out = &s->rec->printer->out;
+    struct json json;
+
+    if (is_quiet(s))
+        return;
+    if (!(s->rec->x->print & PRINT_JSON)) {
+        out_printf(out, "[trace lost: %s]\n", what);
+        return;
+    }
+    json_begin(&json, out, "lost");
+    json_string(&json, "what", what);
+    json_end(&json);
 }
 
 /* What the recorder lost before a piece, and in the one that has ended. */
 static void say_missing(const struct stream *s, size_t piece)
 {
+    char what[32];
+
+    snprintf(what, sizeof(what), "%llu bytes", (unsigned long long)s->queue->pieces[piece].missing);
     if (s->queue->pieces[piece].missing)
-        say(s, "trace lost: ", s->queue->pieces[piece].missing, " bytes");
+        say_lost(s, what);
 }
 
 static void say_flags(const struct stream *s, size_t piece)
 {
-    const struct ptl_perf_piece *p = &s->queue->pieces[piece];
-    struct out *out = &s->rec->printer->out;
+    uint32_t flags = s->queue->pieces[piece].flags;
 
-    if (s->rec->x->print & PRINT_QUIET)
-        return;
-    if (p->flags & PTL_AUX_TRUNCATED)
-        out_str(out, "[trace lost: buffer full]\n");
-    if (p->flags & PTL_AUX_PARTIAL)
-        out_str(out, "[trace lost: partial]\n");
-    if (p->flags & PTL_AUX_COLLISION)
-        out_str(out, "[trace lost: collision]\n");
+    if (flags & PTL_AUX_TRUNCATED)
+        say_lost(s, "buffer full");
+    if (flags & PTL_AUX_PARTIAL)
+        say_lost(s, "partial");
+    if (flags & PTL_AUX_COLLISION)
+        say_lost(s, "collision");
 }
 
 /* What lies before the window is not decoded. Returns 1, 0 if that is all, or PTL_NOMEM. */
@@ -265,6 +298,38 @@ static const char *comm_of(const struct stream *s)
     return ptl_sideband_comm(s->sb, s->tid, s->time);
 }
 
+/* The same as fields of JSON. */
+static size_t json_lead(struct stream *s, char *buf, size_t size)
+{
+    unsigned fields = s->rec->x->recording.fields;
+    uint64_t ns = ptl_session_ns(s->rec->session, s->time);
+    const char *comm = fields & FIELD_COMM ? comm_of(s) : NULL;
+    struct json json = {.comma = 1};
+    char time[32];
+    struct out out;
+    size_t n;
+
+    if (out_open_memory(&out))
+        return 0;
+    json.out = &out;
+    if (fields & FIELD_COMM)
+        json_string(&json, "comm", comm ? comm : "?");
+    if (fields & FIELD_PID && s->pid != UINT32_MAX)
+        json_count(&json, "pid", s->pid);
+    if (fields & FIELD_TID && s->tid != UINT32_MAX)
+        json_count(&json, "tid", s->tid);
+    if (fields & FIELD_CPU && s->queue->cpu != PTL_PERF_ANY)
+        json_count(&json, "cpu", s->queue->cpu);
+    snprintf(time, sizeof(time), "%llu.%09llu", (unsigned long long)(ns / 1000000000),
+             (unsigned long long)(ns % 1000000000));
+    if (fields & FIELD_TIME)
+        json_string(&json, "time", time);
+    n = out.len <= size && !out.error ? out.len : 0;
+    memcpy(buf, out.buf, n);
+    free(out.buf);
+    return n;
+}
+
 /* "hello 26530/26531 [003] 1234.567890123: " as far as asked for. */
 static void make_lead(struct stream *s)
 {
@@ -287,6 +352,8 @@ static void make_lead(struct stream *s)
                       (unsigned long long)(ns % 1000000000));
     rec->printer->lead = rec->lead;
     rec->printer->lead_len = (size_t)(p - rec->lead);
+    if (rec->x->print & PRINT_JSON)
+        rec->printer->lead_len = json_lead(s, rec->lead, sizeof(rec->lead));
     rec->lead_of = s;
     rec->lead_time = s->time;
 }
@@ -360,9 +427,9 @@ static void print_heading(const struct stream *s)
     if (rec->stream_count < 2 || rec->x->recording.fields)
         return;
     if (s->queue->cpu != PTL_PERF_ANY)
-        say(s, "cpu: ", s->queue->cpu, "");
+        say_stream(s, "cpu", s->queue->cpu);
     else
-        say(s, "tid: ", s->queue->tid, "");
+        say_stream(s, "tid", s->queue->tid);
 }
 
 static int one_by_one(struct recording *rec)

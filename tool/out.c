@@ -21,6 +21,27 @@ int out_open(struct out *out, int fd, size_t cap)
     return out->buf ? 0 : -1;
 }
 
+int out_open_memory(struct out *out)
+{
+    int status = out_open(out, -1, 0);
+
+    out->memory = 1;
+    return status;
+}
+
+static void grow(struct out *out)
+{
+    char *more = realloc(out->buf, 2 * out->cap);
+
+    if (!more) {
+        out->error = ENOMEM;
+        out->len = 0; /* there is room for what comes, and no use for it */
+        return;
+    }
+    out->buf = more;
+    out->cap *= 2;
+}
+
 static void write_all(struct out *out, const char *s, size_t n)
 {
     if (n && !out->error && out->gate)
@@ -39,6 +60,10 @@ static void write_all(struct out *out, const char *s, size_t n)
 
 void out_flush(struct out *out)
 {
+    if (out->memory) {
+        grow(out);
+        return;
+    }
     write_all(out, out->buf, out->len);
     out->len = 0;
 }
@@ -53,7 +78,11 @@ int out_close(struct out *out)
 
 void out_write(struct out *out, const char *s, size_t n)
 {
+    while (out->memory && !out->error && n > out->cap - out->len)
+        grow(out);
     if (n > out->cap - out->len) {
+        if (out->memory)
+            return;
         out_flush(out);
         if (n > out->cap) {
             write_all(out, s, n);

@@ -16,7 +16,8 @@ struct out {
     char *buf;
     size_t len, cap;
     int fd;
-    int error; /* errno of the first failed write, 0 if none */
+    int error;  /* errno of the first failed write, 0 if none */
+    int memory; /* all stays in `buf`, which grows */
     /* Asked before each write, which may wait there: 0, or an errno to fail with. NULL: none. */
     int (*gate)(void *context);
     void *context;
@@ -24,6 +25,9 @@ struct out {
 
 /* `cap` at least 4096. Returns 0, or -1 without memory. */
 int out_open(struct out *out, int fd, size_t cap);
+/* All that is written stays in out->buf: out->len bytes, to be freed with free(). Without memory
+ * out->error is set, and what is there is no use. Returns 0 or -1. */
+int out_open_memory(struct out *out);
 /* Flush and free. Returns 0, or the errno of the first failure. */
 int out_close(struct out *out);
 void out_flush(struct out *out);

@@ -2,11 +2,29 @@
 /* sb_print.c - see sb_print.h. */
 #include "sb_print.h"
 
+#include "json.h"
 #include "text_record.h"
+
+static void print_json(struct out *out, const struct ptl_sb_record *record)
+{
+    struct json json;
+
+    json_begin(&json, out, "record");
+    json_string(&json, "file", record->source ? record->source : "");
+    json_count(&json, "offset", record->offset);
+    if (record->have_time)
+        json_hex(&json, "tsc", record->time_tsc);
+    json_record(&json, &record->record);
+    json_end(&json);
+}
 
 static void print_record(const struct sb_print *print, struct out *out,
                          const struct ptl_sb_record *record)
 {
+    if (print->flags & SB_PRINT_JSON) {
+        print_json(out, record);
+        return;
+    }
     if (print->flags & SB_PRINT_FILENAME) {
         out_str(out, record->source);
         out_str(out, print->flags & SB_PRINT_OFFSET ? ":" : "  ");
@@ -25,16 +43,32 @@ static void print_record(const struct sb_print *print, struct out *out,
         text_record(out, &record->record);
 }
 
+static void print_json_note(struct out *out, const struct ptl_sb_record *record,
+                            const char *severity)
+{
+    struct json json;
+
+    json_begin(&json, out, "note");
+    json_string(&json, "severity", severity);
+    json_string(&json, "file", record->source ? record->source : "");
+    json_count(&json, "offset", record->offset);
+    json_string(&json, "what", ptl_sb_note_text(record));
+    json_end(&json);
+}
+
 static void print_note(const struct sb_print *print, struct out *out,
                        const struct ptl_sb_record *record)
 {
     int error = record->note == PTL_SB_NOTE_ERROR;
+    const char *severity = error || (print->flags & SB_PRINT_ERRORS) ? "error" : "warning";
 
     if (record->note == PTL_SB_NOTE_NONE || (!error && !(print->flags & SB_PRINT_WARN)))
         return;
-    out_printf(
-        out, "[%s:%016llx sideband %s: %s]\n", record->source, (unsigned long long)record->offset,
-        error || (print->flags & SB_PRINT_ERRORS) ? "error" : "warning", ptl_sb_note_text(record));
+    if (print->flags & SB_PRINT_JSON)
+        print_json_note(out, record, severity);
+    else
+        out_printf(out, "[%s:%016llx sideband %s: %s]\n", record->source,
+                   (unsigned long long)record->offset, severity, ptl_sb_note_text(record));
 }
 
 /* Another CPU's? */

@@ -281,6 +281,11 @@ static const struct row *row_of(const struct ptl_event *event, unsigned flags)
     return row;
 }
 
+int text_event_shown(const struct ptl_event *event, unsigned flags)
+{
+    return row_of(event, flags) != NULL;
+}
+
 size_t text_event(char *buf, const struct ptl_event *event, unsigned flags)
 {
     const struct row *row = row_of(event, flags);

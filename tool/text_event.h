@@ -20,6 +20,9 @@
  * synchronisation. */
 size_t text_event(char *buf, const struct ptl_event *event, unsigned flags);
 
+/* Does it have one? */
+int text_event_shown(const struct ptl_event *event, unsigned flags);
+
 /* The line of a decode error: "[OFFSET, IP: error: TEXT]". Same buffer. */
 size_t text_error(char *buf, const struct ptl_error *error);
 

@@ -203,3 +203,66 @@ void text_record_verbose(struct out *out, const struct ptl_record *record)
     put_label(out, id, PTL_SAMPLE_STREAM_ID, "stream id", id->stream_id);
     put_label(out, id, PTL_SAMPLE_IDENTIFIER, "identifier", id->identifier);
 }
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+/* "aux offset": a key has no blanks. */
+static void json_field(struct json *json, const struct ptl_record *record,
+                       const struct field *field)
+{
+    const char *at = (const char *)record + field->offset, *string;
+    char key[32];
+    uint64_t value = 0;
+    size_t n = 0;
+
+    for (; field->label[n] && n < sizeof(key) - 1; n++)
+        key[n] = field->label[n];
+    key[n] = '\0';
+    for (char *c = key; *c; c++)
+        *c = *c == ' ' ? '_' : *c;
+    if (field->size) {
+        memcpy(&value, at, field->size);
+    } else {
+        memcpy(&string, at, sizeof(string));
+        json_string(json, key, string ? string : "");
+        return;
+    }
+    if (field->size == 8)
+        json_hex(json, key, value);
+    else
+        json_count(json, key, value);
+}
+
+static void json_sample(struct json *json, const struct ptl_sample_id *id)
+{
+    json_open(json, "sample", '{');
+    if (id->have & PTL_SAMPLE_TID) {
+        json_count(json, "pid", id->pid);
+        json_count(json, "tid", id->tid);
+    }
+    if (id->have & PTL_SAMPLE_TIME)
+        json_hex(json, "time", id->time);
+    if (id->have & PTL_SAMPLE_ID)
+        json_hex(json, "id", id->id);
+    if (id->have & PTL_SAMPLE_CPU)
+        json_count(json, "cpu", id->cpu);
+    if (id->have & PTL_SAMPLE_STREAM_ID)
+        json_hex(json, "stream_id", id->stream_id);
+    if (id->have & PTL_SAMPLE_IDENTIFIER)
+        json_hex(json, "identifier", id->identifier);
+    json_close(json, '}');
+}
+
+void json_record(struct json *json, const struct ptl_record *record)
+{
+    const struct row *row = find_row(record);
+    const char *name = row ? row->name : ptl_record_name(record->type);
+
+    json_string(json, "record", name ? name : "UNKNOWN");
+    json_count(json, "record_type", record->type);
+    json_count(json, "misc", record->misc);
+    for (size_t i = 0; row && i < FIELDS && row->fields[i].label; i++)
+        json_field(json, record, &row->fields[i]);
+    if (row)
+        json_sample(json, &record->id);
+}

@@ -7,6 +7,7 @@
 #ifndef TOOL_TEXT_RECORD_H
 #define TOOL_TEXT_RECORD_H
 
+#include "json.h"
 #include "out.h"
 
 #include <pt/record.h>
@@ -14,5 +15,9 @@
 /* Both end with a newline. Control characters in names come out as \xNN. */
 void text_record(struct out *out, const struct ptl_record *record);
 void text_record_verbose(struct out *out, const struct ptl_record *record);
+
+/* Name, type, misc and fields of the record in an open JSON object. Fields of 64 bits are
+ * hexadecimal strings, those of 32 bits numbers. */
+void json_record(struct json *json, const struct ptl_record *record);
 
 #endif
