@@ -313,6 +313,9 @@ uint8_t code_traits(const uint8_t *bytes, const struct ptl_insn *insn)
     if (rep && ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf) ||
                 (opcode >= 0x6c && opcode <= 0x6f)))
         traits |= CODE_REP;
+    if ((traits & CODE_SYSCALL) &&
+        (insn->kind != PTL_KIND_INT || (opcode == 0xcd && bytes[i + 1] == 0x80)))
+        traits |= CODE_CALLS;
     if (opcode == 0x9c)
         traits |= CODE_PUSHF;
     if (opcode == 0x9d || opcode == 0xcf)

@@ -18,10 +18,11 @@ struct code_insn {
     uint8_t traits; /* CODE_* */
 };
 
-#define CODE_REP     0x1u /* repeated string instruction: stops at itself until it is done */
-#define CODE_PUSHF   0x2u /* stores the flags */
-#define CODE_POPF    0x4u /* loads them */
-#define CODE_SYSCALL 0x8u /* SYSCALL, SYSENTER, INT n: enters the kernel */
+#define CODE_REP     0x1u  /* repeated string instruction: stops at itself until it is done */
+#define CODE_PUSHF   0x2u  /* stores the flags */
+#define CODE_POPF    0x4u  /* loads them */
+#define CODE_SYSCALL 0x8u  /* SYSCALL, SYSENTER, INT n: enters the kernel */
+#define CODE_CALLS   0x10u /* of those, what makes a system call: not INT n but for 0x80 */
 
 /* Where copies of code go: files beside the output that only grow. */
 enum code_file {

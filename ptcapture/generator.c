@@ -356,6 +356,11 @@ void gen_ptwrite(struct generator *gen, uint64_t value, int eight_bytes, uint64_
     put(gen, &packet);
 }
 
+void gen_forget_calls(struct generator *gen)
+{
+    gen->depth = 0;
+}
+
 void gen_flush(struct generator *gen, uint64_t tsc)
 {
     flush_tnt(gen, tsc);

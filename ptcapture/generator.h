@@ -72,6 +72,9 @@ void gen_ptwrite(struct generator *gen, uint64_t value, int eight_bytes, uint64_
 /* The exact time: TSC (and TMA). */
 void gen_time(struct generator *gen, uint64_t tsc);
 
+/* What follows is another thread's: no return is compressed with a call made so far. */
+void gen_forget_calls(struct generator *gen);
+
 /* Write the TNT bits kept back, and PADs up to a multiple of 8 bytes. */
 void gen_flush(struct generator *gen, uint64_t tsc);
 

@@ -160,6 +160,16 @@ static int set_aux_sample(void *context, const struct opt *opt, const char *arg)
     return arg && *arg ? set_size(context, opt, arg) : 0;
 }
 
+static int set_per_cpu(void *context, const struct opt *opt, const char *arg)
+{
+    struct capture_options *options = context;
+
+    if (arg && *arg && strcmp(arg, "wide") != 0)
+        return bad_argument(context, opt, arg);
+    options->per_cpu = arg && *arg ? PER_CPU_WIDE : PER_CPU_TASK;
+    return 0;
+}
+
 /* "500", "500ms", "1.5s", "2m": a bare number has the unit of the option. */
 static int parse_time(const char *arg, double unit, uint64_t *ns)
 {
@@ -272,6 +282,11 @@ static const struct opt table[] = {
      add_string, AT(filters), 0, NULL},
     {"--per-thread", NULL, NULL, "One trace for each thread; threads started later are not traced.",
      set_flag, AT(per_thread), 0, NULL},
+    {"--per-cpu", NULL, "[wide]",
+     "Software recorder: one trace of one virtual CPU, on which the threads take turns, with "
+     "SWITCH "
+     "records as perf record has for a command (wide: SWITCH_CPU_WIDE, as for whole CPUs).",
+     set_per_cpu, 0, 0, NULL},
     {"--no-inherit", "-i", NULL, "Do not follow children and new threads.", set_flag,
      AT(no_inherit), 0, NULL},
     {"--delay", "-D", "<ms>", "Begin to trace this long after the start.", set_delay, 0, 0, NULL},
@@ -375,6 +390,8 @@ static int cross_check(struct capture_options *options, char **rest)
         return usage(options, "--snapshot and --aux-sample exclude each other.");
     if (options->per_thread && options->target == TARGET_CPUS)
         return usage(options, "--per-thread and -a or -C exclude each other.");
+    if (options->per_thread && options->per_cpu)
+        return usage(options, "--per-thread and --per-cpu exclude each other.");
     if (options->aux_sample && options->events.count < 2)
         return usage(options, "--aux-sample needs a second -e: the event to sample.");
     return 0;

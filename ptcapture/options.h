@@ -30,6 +30,9 @@ struct string_list {
     size_t count;
 };
 
+/* --per-cpu: a queue of trace for a virtual CPU, and how records tell who has it. */
+enum { PER_CPU_NO, PER_CPU_TASK, PER_CPU_WIDE };
+
 /* All zero = nothing asked for. Flags are ints so that one function sets them all. */
 struct capture_options {
     const char *prog;
@@ -50,7 +53,8 @@ struct capture_options {
     uint64_t aux_sample_size;       /* with `aux_sample`; 0 = default */
     uint64_t max_size;              /* bytes of output, 0 = no limit */
     uint64_t delay_ns, duration_ns; /* 0 = none */
-    int snapshot, aux_sample, kcore, per_thread, no_inherit, compress, quiet, verbose, check;
+    int snapshot, aux_sample, kcore, per_thread, per_cpu, no_inherit, compress, quiet, verbose,
+        check;
 };
 
 /* Parse the command line. Returns 0, or exit status + 1 to leave with (all messages printed;

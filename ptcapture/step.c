@@ -163,11 +163,11 @@ static void tick(struct stepper *st, struct limits *limits, uint64_t now)
 {
     limits->next_tick = now + TICK_NS;
     obey(st, &limits->control);
+    step_sched_tick(st);
     step_out_drain(st);
     if (now >= limits->next_flush) {
         limits->next_flush = now + FLUSH_NS;
-        for (struct step_thread *t = st->threads; t; t = t->next)
-            step_out_flush(st, t);
+        step_queue_flush_all(st);
         capture_progress(st->capture);
     }
     if (limits->end_tsc && now >= limits->end_tsc)

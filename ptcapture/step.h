@@ -5,8 +5,10 @@
  *   step.c         the backend: set up, the loop over stops, the end
  *   step_attach.c  who is traced: seize, new children, detach
  *   step_stop.c    what a stop means: an instruction done, a signal, a system call, an exec
+ *   step_sched.c   who runs: all at once, or one after the other on one virtual CPU
  *   step_syscall.c what a system call changes: maps, affinity, visible traces of stepping
- *   step_out.c     the recording: events, sideband, trace buffers, the truth
+ *   step_queue.c   the trace: of each thread, or of the virtual CPU
+ *   step_out.c     the rest of the recording: events, sideband, the truth
  *   code.c         instructions of the traced address spaces
  *   generator.c    packets
  */
@@ -26,14 +28,34 @@
 
 #define TRACE_BUFFER 65536u
 
+/* One stream of trace: of a thread, or (--per-cpu) of the virtual CPU that all threads share. */
+struct step_queue {
+    struct step_queue *next;
+    struct generator gen;
+    uint8_t *buffer;             /* of gen */
+    struct step_thread *current; /* whose instructions it gets */
+    pid_t pid, tid;              /* of the last `current` */
+    uint32_t idx;                /* in the file */
+    uint64_t aux_offset;         /* bytes already in the file */
+    uint64_t aux_told;           /* bytes that AUX records have told of */
+};
+
+/* What a thread is doing. Without a virtual CPU, READY ones are let run at once. */
+enum step_state {
+    STEP_STOPPED, /* waits for us */
+    STEP_READY,   /* waits for the virtual CPU */
+    STEP_RUNS,    /* executes an instruction */
+    STEP_KERNEL   /* is in a system call, which may block */
+};
+
 struct step_thread {
     struct step_thread *next;
     pid_t tid, tgid;
     struct code *code;
-    struct generator gen;
-    uint8_t *buffer;     /* of gen */
-    uint32_t idx;        /* of its queue in the file */
-    uint64_t aux_offset; /* bytes already in the file */
+    struct step_queue *queue;
+    enum step_state state;
+    uint64_t ticket; /* STEP_READY: who has waited longest */
+    int signal;      /* STEP_READY: to be delivered */
 
     uint64_t ip; /* the next instruction of user code */
     enum ptl_exec_mode mode;
@@ -51,7 +73,6 @@ struct step_thread {
     uint8_t in_syscall; /* resumed inside of a system call */
     uint8_t left;       /* the trace says that the instruction at `ip` left user code */
     uint8_t restart;    /* the kernel may go back to the system call at `ip` */
-    uint8_t stopped;    /* waits for us */
     uint8_t listening;  /* stopped by SIGSTOP or the like */
     uint8_t dead;       /* its trace is complete */
     uint8_t started;    /* ITRACE_START is written */
@@ -72,12 +93,25 @@ struct stepper {
     struct gen_config gen;
     struct step_thread *threads;
     size_t living;
+    struct step_queue *queues;
     uint32_t next_idx;
-    long options; /* of PTRACE_SEIZE */
-    int cpu;      /* the one all run on; -1: any */
-    int stopping; /* no more steps: detach at the next stop */
-    int failed;   /* writing failed: a negative status */
+    /* --per-cpu */
+    struct step_queue *cpu_queue; /* NULL: a queue for each thread */
+    struct step_thread *running;  /* has the virtual CPU; NULL: nobody */
+    unsigned quantum;             /* steps that it may still run while others wait */
+    uint64_t tickets;
+    uint64_t stops, stops_seen; /* of `running`; at the last tick */
+    long options;               /* of PTRACE_SEIZE */
+    int cpu;                    /* the one all run on; -1: any */
+    int stopping;               /* no more steps: detach at the next stop */
+    int failed;                 /* writing failed: a negative status */
 };
+
+/* The CPU that records name. */
+static inline uint32_t step_cpu(const struct stepper *st)
+{
+    return st->cpu < 0 ? 0 : (uint32_t)st->cpu;
+}
 
 /* --- step_out.c ------------------------------------------------------------------- */
 
@@ -85,13 +119,15 @@ struct stepper {
 int step_out_begin(struct stepper *st);
 /* Take over what the kernel has told. */
 void step_out_drain(struct stepper *st);
-/* Move the trace of a thread into the file. */
-void step_out_flush(struct stepper *st, struct step_thread *t);
 void step_out_end(struct stepper *st);
 /* The instruction at `ip` has executed. */
 void step_out_truth(struct stepper *st, const struct step_thread *t, uint64_t ip);
-/* Make room for the packets of a step; write ITRACE_START when tracing begins. */
-void step_out_ready(struct stepper *st, struct step_thread *t);
+/* A record about `t`; put into the file. */
+void step_out_make(const struct stepper *st, const struct step_thread *t, uint64_t time,
+                   struct ptl_record *record, uint32_t type);
+void step_out_put(struct stepper *st, const struct ptl_record *record);
+/* Pass on what the writer returned. */
+void step_out_wrote(struct stepper *st, int status);
 /* Records: code that now is in the store; maps when the kernel does not tell. */
 void step_out_copy(struct stepper *st, const struct step_thread *t, const struct code_copy *copy,
                    uint64_t time);
@@ -101,6 +137,35 @@ void step_out_comm(struct stepper *st, const struct step_thread *t);
 void step_out_maps(struct stepper *st, const struct step_thread *t);
 /* sideband_seen(), or the records made here. */
 uint64_t step_out_seen(const struct stepper *st);
+
+/* --- step_queue.c ----------------------------------------------------------------- */
+
+/* The queue of a new thread. Returns 0, -1 without memory. */
+int step_queue_join(struct stepper *st, struct step_thread *t);
+/* The thread goes: what it has executed goes into the file, if nobody else uses its queue. */
+void step_queue_part(struct stepper *st, struct step_thread *t);
+void step_queue_free_all(struct stepper *st);
+/* From now on the queue gets what `t` executes. */
+void step_queue_take(struct stepper *st, struct step_thread *t);
+/* Make room for the packets of a step of `t`, which from now on has the queue; write ITRACE_START
+ * when tracing begins. */
+void step_queue_ready(struct stepper *st, struct step_thread *t);
+/* Is tracing on, and for `t`? */
+int step_queue_traces(const struct step_thread *t);
+/* Move trace into the file. */
+void step_queue_flush(struct stepper *st, struct step_queue *queue);
+void step_queue_flush_all(struct stepper *st);
+
+/* --- step_sched.c ------------------------------------------------------------------ */
+
+/* The thread may go on, with a signal (0: none): at once or when it has the virtual CPU. */
+void step_sched_ready(struct stepper *st, struct step_thread *t, int sig);
+/* The thread has stopped, or is gone. */
+void step_sched_stopped(struct stepper *st, struct step_thread *t);
+/* Give the virtual CPU to the next if it is free. */
+void step_sched_next(struct stepper *st);
+/* Called now and then: an instruction that does not end must not keep the virtual CPU. */
+void step_sched_tick(struct stepper *st);
 
 /* --- step_attach.c ----------------------------------------------------------------- */
 
@@ -131,8 +196,10 @@ void step_free_all(struct stepper *st);
 
 /* What waitpid() told about a thread. */
 void step_stop(struct stepper *st, pid_t tid, int status);
-/* Go on with one instruction. */
+/* Go on with one instruction, when it is its turn. */
 void step_resume(struct stepper *st, struct step_thread *t, int sig);
+/* It is: let it execute. */
+void step_go(struct stepper *st, struct step_thread *t, int sig);
 
 /* --- step_syscall.c --------------------------------------------------------------------- */
 

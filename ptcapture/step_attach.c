@@ -35,9 +35,7 @@ struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
 {
     struct step_thread *t = calloc(1, sizeof(*t));
 
-    if (t)
-        t->buffer = malloc(TRACE_BUFFER);
-    if (!t || !t->buffer) {
+    if (!t || step_queue_join(st, t)) {
         free(t);
         capture_error(st->capture, "out of memory: thread %d is not traced.", (int)tid);
         ptrace(PTRACE_DETACH, tid, NULL, NULL);
@@ -48,37 +46,31 @@ struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
     t->mode = PTL_MODE_64;
     t->fresh = t->left = 1;
     t->told_seen = UINT64_MAX;
-    t->idx = st->next_idx++;
-    gen_init(&t->gen, &st->gen, t->buffer, TRACE_BUFFER);
     t->next = st->threads;
     st->threads = t;
     st->living++;
     return t;
 }
 
-static void free_thread(struct step_thread *t)
-{
-    code_release(t->code);
-    free(t->buffer);
-    free(t);
-}
-
 static void remove_thread(struct stepper *st, struct step_thread *t)
 {
     struct step_thread **at = &st->threads;
 
-    step_out_flush(st, t);
+    step_sched_stopped(st, t);
+    step_queue_part(st, t);
     while (*at != t)
         at = &(*at)->next;
     *at = t->next;
     st->living--;
-    free_thread(t);
+    code_release(t->code);
+    free(t);
 }
 
 void step_free_all(struct stepper *st)
 {
     while (st->threads)
         remove_thread(st, st->threads);
+    step_queue_free_all(st);
 }
 
 /* --- tasks come and go ------------------------------------------------------------------ */
@@ -129,9 +121,9 @@ void step_ended(struct stepper *st, struct step_thread *t, pid_t tid, int status
     }
     if (!t)
         return;
-    if (!t->dead && t->gen.enabled) { /* killed without a word */
-        step_out_ready(st, t);
-        gen_interrupt(&t->gen, t->ip, t->step_tsc);
+    if (!t->dead && step_queue_traces(t)) { /* killed without a word */
+        step_queue_ready(st, t);
+        gen_interrupt(&t->queue->gen, t->ip, t->step_tsc);
     }
     if (!st->have_sideband)
         step_out_task(st, t, PTL_REC_EXIT, t->tgid, t->tgid);
@@ -299,7 +291,7 @@ int step_attach(struct stepper *st)
 {
     const struct capture_options *options = st->capture->options;
 
-    st->options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+    st->options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACESYSGOOD;
     if (!options->no_inherit && !options->per_thread && options->target != TARGET_TIDS)
         st->options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
     if (options->target == TARGET_COMMAND)
@@ -367,8 +359,10 @@ void step_detach(struct stepper *st, struct step_thread *t, int sig)
 {
     if (trap_pending(t->tid) && !ptrace(PTRACE_CONT, t->tid, NULL, (void *)(long)sig))
         return; /* comes back with it */
-    step_out_ready(st, t);
-    gen_interrupt(&t->gen, t->ip, capture_now());
+    if (step_queue_traces(t)) {
+        step_queue_ready(st, t);
+        gen_interrupt(&t->queue->gen, t->ip, capture_now());
+    }
     step_unpin(st, t);
     ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
     remove_thread(st, t);
@@ -376,7 +370,14 @@ void step_detach(struct stepper *st, struct step_thread *t, int sig)
 
 void step_stop_all(struct stepper *st)
 {
+    struct step_thread *next;
+
     st->stopping = 1;
-    for (struct step_thread *t = st->threads; t; t = t->next)
-        ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+    for (struct step_thread *t = st->threads; t; t = next) {
+        next = t->next;
+        if (t->state == STEP_READY)
+            step_detach(st, t, t->signal);
+        else
+            ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+    }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * step_out.c - the recording: two events (intel_pt, and a dummy for sideband) in the form of
- * `perf record --per-thread`: one trace queue for each thread.
+ * step_out.c - the recording without the trace: two events (intel_pt, and a dummy for sideband),
+ * in the form of `perf record --per-thread` or, with one virtual CPU, of `perf record`.
  *
  * TSC ticks are nanoseconds of CLOCK_MONOTONIC (capture_now()), the clock that also stamps the
  * sideband; so the conversion is 1 : 1.
@@ -16,9 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define NOBODY UINT32_MAX
-
-static void failed(struct stepper *st, int status)
+void step_out_wrote(struct stepper *st, int status)
 {
     if (status >= 0 || st->failed)
         return;
@@ -51,10 +49,25 @@ static int add_events(struct stepper *st)
     if (st->capture->options->target == TARGET_COMMAND)
         attr.flags |= PTL_ATTR_ENABLE_ON_EXEC;
     status = ptl_perf_writer_event(writer, &attr, &st->pt_id, 1, event->name);
+    attr = st->sideband.attr;
+    if (st->cpu_queue) /* not so asked of the kernel: the virtual CPU's switches are not its own */
+        attr.flags |= PTL_ATTR_CONTEXT_SWITCH;
     if (!status)
-        status = ptl_perf_writer_event(writer, &st->sideband.attr, st->sideband.ids,
-                                       st->sideband.fd_count, "dummy:u");
+        status = ptl_perf_writer_event(writer, &attr, st->sideband.ids, st->sideband.fd_count,
+                                       "dummy:u");
     return status ? status : ptl_perf_writer_begin(writer);
+}
+
+/* Which queue the AUX records of the virtual CPU belong to. */
+static int add_id_index(struct stepper *st)
+{
+    struct ptl_id_index_entry entry;
+
+    entry.id = st->pt_id;
+    entry.idx = st->cpu_queue->idx;
+    entry.cpu = step_cpu(st);
+    entry.tid = UINT64_MAX;
+    return ptl_perf_write_id_index(st->capture->file.writer, &entry, 1);
 }
 
 static int add_info(struct stepper *st)
@@ -78,11 +91,17 @@ static int add_info(struct stepper *st)
     info.mtc_bit = pmu_mask(pmu, "mtc");
     info.mtc_freq_bits = pmu_mask(pmu, "mtc_period");
     info.cyc_bit = pmu_mask(pmu, "cyc");
-    info.switches = PTL_SWITCHES_NONE;
+    if (st->cpu_queue) {
+        info.per_cpu = 1;
+        info.switches = st->capture->options->per_cpu == PER_CPU_WIDE ? PTL_SWITCHES_CPU_WIDE
+                                                                      : PTL_SWITCHES_TASK;
+    }
     info.ctc_num = pmu->tsc_ratio;
     info.ctc_den = pmu->art_ratio;
     info.max_nonturbo = pmu->max_nonturbo_ratio;
     status = ptl_perf_write_time_conv(writer, &conv);
+    if (!status && st->cpu_queue)
+        status = add_id_index(st);
     return status ? status : ptl_perf_write_pt_info(writer, &info);
 }
 
@@ -130,7 +149,7 @@ int step_out_begin(struct stepper *st)
         status = add_info(st);
     if (!status)
         status = add_processes(st);
-    failed(st, status);
+    step_out_wrote(st, status);
     return status ? -1 : 0;
 }
 
@@ -148,10 +167,10 @@ void step_out_drain(struct stepper *st)
     if (!st->have_sideband || st->failed)
         return;
     n = sideband_drain(&st->sideband, st->capture->file.writer);
-    failed(st, n);
+    step_out_wrote(st, n);
     if (n > 0) {
         st->capture->totals.wakeups++;
-        failed(st, ptl_perf_write_round(st->capture->file.writer));
+        step_out_wrote(st, ptl_perf_write_round(st->capture->file.writer));
     }
     st->capture->totals.lost_records = st->sideband.lost;
 }
@@ -163,12 +182,12 @@ static void make_id(const struct stepper *st, const struct step_thread *t, uint6
     id->pid = (uint32_t)t->tgid;
     id->tid = (uint32_t)t->tid;
     id->time = time;
-    id->cpu = st->cpu < 0 ? 0 : (uint32_t)st->cpu;
+    id->cpu = step_cpu(st);
     id->identifier = st->pt_id;
 }
 
-static void make_record(const struct stepper *st, const struct step_thread *t, uint64_t time,
-                        struct ptl_record *record, uint32_t type)
+void step_out_make(const struct stepper *st, const struct step_thread *t, uint64_t time,
+                   struct ptl_record *record, uint32_t type)
 {
     memset(record, 0, sizeof(*record));
     record->type = type;
@@ -176,11 +195,10 @@ static void make_record(const struct stepper *st, const struct step_thread *t, u
     make_id(st, t, time, &record->id);
 }
 
-static void put_record(struct stepper *st, const struct ptl_record *record)
+void step_out_put(struct stepper *st, const struct ptl_record *record)
 {
-    st->made++;
     if (!st->failed)
-        failed(st, ptl_perf_write_record(st->capture->file.writer, record, &st->layout));
+        step_out_wrote(st, ptl_perf_write_record(st->capture->file.writer, record, &st->layout));
 }
 
 void step_out_copy(struct stepper *st, const struct step_thread *t, const struct code_copy *copy,
@@ -199,8 +217,8 @@ void step_out_copy(struct stepper *st, const struct step_thread *t, const struct
     make_id(st, t, time, &id);
     st->made++;
     if (!st->failed)
-        failed(st,
-               proc_write_map(st->capture->file.writer, &st->layout, &map, t->tgid, t->tid, &id));
+        step_out_wrote(
+            st, proc_write_map(st->capture->file.writer, &st->layout, &map, t->tgid, t->tid, &id));
 }
 
 void step_out_task(struct stepper *st, const struct step_thread *t, uint32_t type, pid_t ppid,
@@ -209,13 +227,14 @@ void step_out_task(struct stepper *st, const struct step_thread *t, uint32_t typ
     struct ptl_record record;
     uint64_t now = capture_now();
 
-    make_record(st, t, now, &record, type);
+    st->made++;
+    step_out_make(st, t, now, &record, type);
     record.u.task.pid = (uint32_t)t->tgid;
     record.u.task.tid = (uint32_t)t->tid;
     record.u.task.ppid = (uint32_t)ppid;
     record.u.task.ptid = (uint32_t)ptid;
     record.u.task.time = now;
-    put_record(st, &record);
+    step_out_put(st, &record);
 }
 
 void step_out_comm(struct stepper *st, const struct step_thread *t)
@@ -223,13 +242,14 @@ void step_out_comm(struct stepper *st, const struct step_thread *t)
     struct ptl_record record;
     char comm[32] = "";
 
+    st->made++;
     proc_comm(t->tid, comm);
-    make_record(st, t, capture_now(), &record, PTL_REC_COMM);
+    step_out_make(st, t, capture_now(), &record, PTL_REC_COMM);
     record.misc = PTL_MISC_COMM_EXEC;
     record.u.comm.pid = (uint32_t)t->tgid;
     record.u.comm.tid = (uint32_t)t->tid;
     record.u.comm.comm = comm;
-    put_record(st, &record);
+    step_out_put(st, &record);
 }
 
 struct maps_of {
@@ -245,8 +265,8 @@ static int put_map(void *context, const struct proc_map *map)
 
     st->made++;
     if ((map->prot & PROT_EXEC) && !st->failed)
-        failed(st, proc_write_map(st->capture->file.writer, &st->layout, map, of->t->tgid,
-                                  of->t->tid, &of->id));
+        step_out_wrote(st, proc_write_map(st->capture->file.writer, &st->layout, map, of->t->tgid,
+                                          of->t->tid, &of->id));
     return st->failed;
 }
 
@@ -258,56 +278,6 @@ void step_out_maps(struct stepper *st, const struct step_thread *t)
     of.t = t;
     make_id(st, t, capture_now(), &of.id);
     proc_maps(t->tid, put_map, &of);
-}
-
-/* --- trace ---------------------------------------------------------------------------------------
- */
-
-void step_out_flush(struct stepper *st, struct step_thread *t)
-{
-    struct ptl_record record;
-    struct ptl_rec_auxtrace auxtrace;
-    struct iovec part;
-    uint64_t now = capture_now();
-
-    gen_flush(&t->gen, now);
-    if (!t->gen.len || st->failed)
-        return;
-    step_out_drain(st);
-    make_record(st, t, now, &record, PTL_REC_AUX);
-    record.u.aux.offset = t->aux_offset;
-    record.u.aux.size = t->gen.len;
-    failed(st, ptl_perf_write_record(st->capture->file.writer, &record, &st->layout));
-    memset(&auxtrace, 0, sizeof(auxtrace));
-    auxtrace.offset = t->aux_offset;
-    auxtrace.reference = now;
-    auxtrace.idx = t->idx;
-    auxtrace.tid = (uint32_t)t->tid;
-    auxtrace.cpu = NOBODY;
-    part.iov_base = t->gen.buf;
-    part.iov_len = t->gen.len;
-    if (!st->failed)
-        failed(st, ptl_perf_write_auxtrace(st->capture->file.writer, &auxtrace, &part, 1));
-    t->aux_offset += t->gen.len;
-    st->capture->totals.trace_bytes += t->gen.len;
-    t->gen.len = 0;
-}
-
-void step_out_ready(struct stepper *st, struct step_thread *t)
-{
-    struct ptl_record record;
-
-    if (t->gen.cap - t->gen.len < 4 * (size_t)GEN_ROOM)
-        step_out_flush(st, t);
-    if (t->started)
-        return;
-    t->started = 1;
-    st->capture->totals.threads++;
-    make_record(st, t, t->step_tsc, &record, PTL_REC_ITRACE_START);
-    record.u.itrace_start.pid = (uint32_t)t->tgid;
-    record.u.itrace_start.tid = (uint32_t)t->tid;
-    if (!st->failed)
-        failed(st, ptl_perf_write_record(st->capture->file.writer, &record, &st->layout));
 }
 
 /* --- truth

@@ -29,6 +29,7 @@
 #define VSYSCALL_PAGE   0xffffffffff600000ull
 #define HANDLER_ENTERED SIGTRAP /* si_code */
 #define LOST_TRAPS      8
+#define SYSCALL_STOP    (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
 
 static uint64_t peek(const struct step_thread *t, size_t reg)
 {
@@ -54,10 +55,10 @@ static int signal_code(const struct step_thread *t)
  * something in the meantime: what was mapped must not be decoded too early or too late. */
 static void enable(struct stepper *st, struct step_thread *t)
 {
-    step_out_ready(st, t);
+    step_queue_ready(st, t);
     if (t->told_seen != t->step_seen)
-        gen_time(&t->gen, t->step_tsc);
-    gen_enable(&t->gen, t->ip, t->mode, t->step_tsc);
+        gen_time(&t->queue->gen, t->step_tsc);
+    gen_enable(&t->queue->gen, t->ip, t->mode, t->step_tsc);
     t->told_seen = t->step_seen;
 }
 
@@ -66,15 +67,15 @@ static void enable(struct stepper *st, struct step_thread *t)
  * code ahead of time, but not across that. */
 static void begin_insn(struct stepper *st, struct step_thread *t)
 {
-    step_out_ready(st, t);
-    if (t->gen.enabled && t->copy_tsc) {
-        gen_interrupt(&t->gen, t->ip, t->copy_tsc - 1);
+    step_queue_ready(st, t);
+    if (t->queue->gen.enabled && t->copy_tsc) {
+        gen_interrupt(&t->queue->gen, t->ip, t->copy_tsc - 1);
         t->told_seen = 0;
-    } else if (t->gen.enabled && t->told_seen != t->step_seen) {
-        gen_time(&t->gen, t->step_tsc);
+    } else if (t->queue->gen.enabled && t->told_seen != t->step_seen) {
+        gen_time(&t->queue->gen, t->step_tsc);
         t->told_seen = t->step_seen;
     }
-    if (!t->gen.enabled)
+    if (!t->queue->gen.enabled)
         enable(st, t);
 }
 
@@ -93,13 +94,15 @@ static void leave(struct stepper *st, struct step_thread *t)
     t->left = 1;
     begin_insn(st, t);
     executed(st, t);
-    gen_far_leave(&t->gen, t->step_tsc);
+    gen_far_leave(&t->queue->gen, t->step_tsc);
 }
 
 static void interrupted(struct stepper *st, struct step_thread *t)
 {
-    step_out_ready(st, t);
-    gen_interrupt(&t->gen, t->ip, t->step_tsc);
+    if (!step_queue_traces(t))
+        return;
+    step_queue_ready(st, t);
+    gen_interrupt(&t->queue->gen, t->ip, t->step_tsc);
 }
 
 /* The instruction at t->ip has executed; `next` is what follows. */
@@ -110,7 +113,7 @@ static void complete(struct stepper *st, struct step_thread *t, uint64_t next)
     uint64_t ip = t->ip;
 
     if (!t->have_insn) { /* the vsyscall page, or code that cannot be read */
-        if (!t->gen.enabled && (ip & ~0xfffull) != VSYSCALL_PAGE)
+        if (!step_queue_traces(t) && (ip & ~0xfffull) != VSYSCALL_PAGE)
             enable(st, t);
         interrupted(st, t);
         t->ip = next;
@@ -125,8 +128,8 @@ static void complete(struct stepper *st, struct step_thread *t, uint64_t next)
     begin_insn(st, t);
     executed(st, t);
     if (insn->iclass == PTL_INSN_PTWRITE && t->ptw_size)
-        gen_ptwrite(&t->gen, t->ptw.value, t->ptw_size == 8, t->step_tsc);
-    gen_insn(&t->gen, insn, ip, next, next_mode, t->step_tsc);
+        gen_ptwrite(&t->queue->gen, t->ptw.value, t->ptw_size == 8, t->step_tsc);
+    gen_insn(&t->queue->gen, insn, ip, next, next_mode, t->step_tsc);
     if (t->insn.traits & CODE_PUSHF)
         step_hide_trap_flag(t);
     t->ip = next;
@@ -170,20 +173,37 @@ static void fetch(struct stepper *st, struct step_thread *t)
 
 void step_resume(struct stepper *st, struct step_thread *t, int sig)
 {
-    if (st->stopping) {
+    if (st->stopping)
         step_detach(st, t, sig);
-        return;
-    }
-    if (!t->in_syscall || t->fresh) {
+    else if (t->in_syscall && !t->fresh)
+        step_go(st, t, sig);
+    else
+        step_sched_ready(st, t, sig);
+}
+
+/* On a virtual CPU a system call must be in the trace when it begins, and leaves the CPU to
+ * others: the kernel stops there, too. (Not with a signal: its handler would run unstopped.) */
+static int stops_at_entry(const struct stepper *st, const struct step_thread *t, int sig)
+{
+    return st->cpu_queue && !t->in_syscall && !sig && t->have_insn && (t->insn.traits & CODE_CALLS);
+}
+
+void step_go(struct stepper *st, struct step_thread *t, int sig)
+{
+    int in_kernel = t->in_syscall && !t->fresh;
+
+    if (!in_kernel) {
         t->left = 0;
         fetch(st, t);
         t->step_seen = step_out_seen(st);
         t->step_tsc = capture_now();
     }
     t->injected = sig;
-    t->stopped = 0;
+    t->state = in_kernel ? STEP_KERNEL : STEP_RUNS;
     /* ESRCH: it has been killed; waitpid() will tell. */
-    if (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, (void *)(long)sig) && errno != ESRCH)
+    if (ptrace(stops_at_entry(st, t, sig) ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, t->tid, NULL,
+               (void *)(long)sig) &&
+        errno != ESRCH)
         capture_error(st->capture, "cannot step thread %d: %s.", (int)t->tid, strerror(errno));
 }
 
@@ -224,6 +244,14 @@ static void syscall_done(struct stepper *st, struct step_thread *t)
     t->mode = step_mode_of((uint16_t)regs.cs);
     t->restart = (uint8_t)step_restarts(&regs);
     t->ip = t->restart ? regs.rip - 2 : regs.rip;
+}
+
+/* Only where stops_at_entry(): the instruction has executed, the call begins. */
+static void syscall_entered(struct stepper *st, struct step_thread *t)
+{
+    leave(st, t);
+    t->in_syscall = 1;
+    step_resume(st, t, 0);
 }
 
 /* --- SIGTRAP -----------------------------------------------------------------------------------
@@ -335,7 +363,7 @@ static void on_new_task(struct stepper *st, struct step_thread *t, int event)
             child->ip = peek(t, USER_REG(rip));
             child->mode = t->mode;
             child->fresh = child->in_syscall = 1;
-            if (child->stopped)
+            if (child->state == STEP_STOPPED)
                 step_resume(st, child, 0);
         }
     }
@@ -391,9 +419,9 @@ static void on_exit(struct stepper *st, struct step_thread *t)
         leave(st, t);
     else if (rip != t->ip && t->have_insn && !t->restart)
         complete(st, t, rip);
-    if (t->gen.enabled)
-        interrupted(st, t);
-    step_out_flush(st, t);
+    interrupted(st, t);
+    if (!st->cpu_queue)
+        step_queue_flush(st, t->queue);
     t->dead = 1;
     ptrace(PTRACE_CONT, t->tid, NULL, NULL);
 }
@@ -442,18 +470,22 @@ void step_stop(struct stepper *st, pid_t tid, int status)
 
     if (!WIFSTOPPED(status)) {
         step_ended(st, t, tid, status);
+        step_sched_next(st);
         return;
     }
     if (!t)
         t = step_add(st, tid, 0);
     if (!t)
         return;
-    t->stopped = 1;
+    step_sched_stopped(st, t);
     t->listening = 0;
     if (event)
         on_event(st, t, event, sig);
+    else if (sig == SYSCALL_STOP)
+        syscall_entered(st, t);
     else if (sig == SIGTRAP)
         on_trap(st, t);
     else
         on_signal(st, t, sig);
+    step_sched_next(st);
 }

@@ -5,7 +5,7 @@ Each program runs alone first: recorded, it must print the same and end in the s
   * `perf script --itrace=i0ns` lists exactly the instructions of --truth, thread by thread;
   * ptdump and Debian's libipt read every packet without an error;
   * libipt follows the code of single programs to the same instructions.
-Arguments: names of cases to run (default all).
+Arguments: options of ptcapture for all cases, e.g. --per-cpu; names of cases to run (default all).
 """
 import collections
 import os
@@ -24,6 +24,8 @@ PTXED = BUILD + "/bin/ptxed"
 HELPER_IPT = BUILD + "/bin/test/helper_ipt"
 PROGRAMS = os.path.dirname(os.path.abspath(__file__)) + "/programs/"
 PERF = shutil.which("perf")
+
+EXTRA = [word for word in sys.argv[1:] if word.startswith("-")]
 
 # --- programs -------------------------------------------------------------------------
 
@@ -47,7 +49,7 @@ def build(directory):
             print("note: %s cannot be built: %s" % (name, done.stderr.splitlines()[-1:]))
 
 
-# name, command, environment for ptcapture: event terms; single: one program, one thread
+# name, command, how: event: terms; options: of ptcapture; single: one program, one thread
 CASES = [
     ("pipeline", ["sh", "-c", "echo a b | cat"], {}),
     ("ls", ["ls", "/usr"], {"single": 1}),
@@ -70,6 +72,13 @@ CASES = [
     ("crash-kill", ["@/crash", "kill"], {"single": 1}),
     ("crash-thread", ["@/crash", "thread"], {}),
     ("thread-exec", ["@/thread_exec"], {}),
+    ("cpu-pipeline", ["sh", "-c", "echo a b | cat"], {"options": ["--per-cpu"]}),
+    ("cpu-wide", ["@/forktree"], {"options": ["--per-cpu=wide"]}),
+    ("cpu-threads", ["@/threads"], {"options": ["--per-cpu"]}),
+    ("cpu-signals", ["@/signals"], {"options": ["--per-cpu"]}),
+    ("cpu-selfmod", ["@/selfmod"], {"options": ["--per-cpu"]}),
+    ("cpu-crash", ["@/crash", "thread"], {"options": ["--per-cpu=wide"]}),
+    ("cpu-thread-exec", ["@/thread_exec"], {"options": ["--per-cpu"]}),
     ("compat", ["@/compat"], {"may_fail": 1}),
     ("small32-static", ["@/small32s"], {"may_fail": 1}),
     ("small32-dynamic", ["@/small32d"], {"may_fail": 1}),
@@ -219,7 +228,8 @@ def run_case(name, command, options, directory):
         return
     event = ["-e", options["event"]] if "event" in options else []
     done = subprocess.run([PTCAPTURE, "-q", "--backend", "step", "--truth", truth_file, "-o",
-                           recording] + event + ["--"] + command, capture_output=True,
+                           recording] + event + options.get("options", []) + EXTRA + ["--"] +
+                          command, capture_output=True,
                           stdin=subprocess.DEVNULL)
     if done.stdout != alone.stdout or done.returncode != alone.returncode:
         fail(name, "runs differently: %r %r, status %d %d" % (
@@ -249,6 +259,7 @@ def run_case(name, command, options, directory):
 
 
 def main():
+    names = [word for word in sys.argv[1:] if word not in EXTRA]
     with tempfile.TemporaryDirectory() as directory:
         build(directory)
         save_vdso(directory + "/vdso")
@@ -258,7 +269,7 @@ def main():
             out.write("f() { i=0; while [ $i -lt 9 ]; do i=$((i + 1)); case $i in *7) echo $i;;"
                       " esac; done; }\nf\nf\n")
         for name, command, options in CASES:
-            if len(sys.argv) < 2 or name in sys.argv[1:]:
+            if not names or name in names:
                 run_case(name, command, options, directory)
     print("%d failed" % failures)
     return 1 if failures else 0
