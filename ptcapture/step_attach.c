@@ -35,13 +35,14 @@ struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
 {
     struct step_thread *t = calloc(1, sizeof(*t));
 
+    if (t)
+        t->tid = tid;
     if (!t || step_queue_join(st, t)) {
         free(t);
         capture_error(st->capture, "out of memory: thread %d is not traced.", (int)tid);
         ptrace(PTRACE_DETACH, tid, NULL, NULL);
         return NULL;
     }
-    t->tid = tid;
     t->tgid = tgid;
     t->mode = PTL_MODE_64;
     t->fresh = t->left = 1;
