@@ -2,12 +2,14 @@
 /* check.c - see check.h. */
 #include "check.h"
 
+#include "json.h"
 #include "machine.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -109,78 +111,173 @@ enum probe_result check_intel_pt(char *reason, size_t size)
 
 /* --- the report -------------------------------------------------------------------- */
 
-static void report_pmu(void)
+#define TEXT 1536
+
+/* Where it goes, and how. */
+struct report {
+    struct out out;
+    int as_json;
+};
+
+/* "label       text"; with JSON {"type":"check","name":"label","text":"..."}, left open. */
+static void begin(struct report *report, struct json *json, const char *label, const char *text)
 {
-    char text[1024];
+    if (!report->as_json) {
+        out_printf(&report->out, "%-11s %s\n", label, text);
+        return;
+    }
+    json_begin(json, &report->out, "check");
+    json_string(json, "name", label);
+    json_string(json, "text", text);
+}
+
+static void end(struct report *report, struct json *json)
+{
+    if (report->as_json)
+        json_end(json);
+}
+
+static void say(struct report *report, const char *label, const char *text)
+{
+    struct json json;
+
+    begin(report, &json, label, text);
+    end(report, &json);
+}
+
+/* Whether something can be used, and why (not). */
+static void judge(struct report *report, const char *label, const char *text,
+                  enum probe_result result, const char *reason)
+{
+    struct json json;
+
+    if (!report->as_json) {
+        out_str(&report->out, text);
+        return;
+    }
+    json_begin(&json, &report->out, "check");
+    json_string(&json, "name", label);
+    json_bool(&json, "usable", result == PROBE_OK);
+    json_count(&json, "status", (uint64_t)result);
+    json_string(&json, "reason", reason);
+    json_end(&json);
+}
+
+static void report_pmu(struct report *report)
+{
+    char text[TEXT];
     struct pmu pmu;
 
     if (pmu_load(&pmu, PMU_SYSFS, "intel_pt")) {
-        printf("PMU         none (" PMU_SYSFS "/intel_pt does not exist)\n");
+        say(report, "PMU", "none (" PMU_SYSFS "/intel_pt does not exist)");
         return;
     }
+    snprintf(text, sizeof(text), "intel_pt, type %u", pmu.type);
+    say(report, "PMU", text);
     terms_list(&pmu, text, sizeof(text));
-    printf("PMU         intel_pt, type %u\n", pmu.type);
-    printf("terms       %s\n", text);
-    printf("filters     %u address ranges\n", pmu.nr_addr_filters);
+    say(report, "terms", text);
+    snprintf(text, sizeof(text), "%u address ranges", pmu.nr_addr_filters);
+    say(report, "filters", text);
+    snprintf(text, sizeof(text), "TSC : crystal = %u : %u", pmu.tsc_ratio, pmu.art_ratio);
     if (pmu.tsc_ratio)
-        printf("clock       TSC : crystal = %u : %u\n", pmu.tsc_ratio, pmu.art_ratio);
+        say(report, "clock", text);
 }
 
-static void report_limits(void)
+static void report_events(struct report *report)
 {
-    long paranoid = machine_number(PARANOID, -2), yama = machine_number(YAMA, 0);
-    struct rlimit memlock;
+    long paranoid = machine_number(PARANOID, -2);
+    char text[TEXT];
 
-    if (paranoid == -2)
-        printf("events      the kernel has no perf events (CONFIG_PERF_EVENTS)\n");
-    else
-        printf("events      perf_event_paranoid %ld, %sprivileged: %s\n", paranoid,
-               is_privileged() ? "" : "not ",
-               is_privileged() || paranoid < 0 ? "all CPUs and the kernel"
-               : paranoid < 1                  ? "all CPUs, kernel code of own tasks"
-               : paranoid < 2                  ? "own tasks with kernel code"
-               : paranoid < 3                  ? "user code of own tasks"
-                                               : "nothing (sysctl kernel.perf_event_paranoid=2)");
+    snprintf(text, sizeof(text), "perf_event_paranoid %ld, %sprivileged: %s", paranoid,
+             is_privileged() ? "" : "not ",
+             is_privileged() || paranoid < 0 ? "all CPUs and the kernel"
+             : paranoid < 1                  ? "all CPUs, kernel code of own tasks"
+             : paranoid < 2                  ? "own tasks with kernel code"
+             : paranoid < 3                  ? "user code of own tasks"
+                                             : "nothing (sysctl kernel.perf_event_paranoid=2)");
+    say(report, "events",
+        paranoid == -2 ? "the kernel has no perf events (CONFIG_PERF_EVENTS)" : text);
+}
+
+static void report_limits(struct report *report)
+{
+    long yama = machine_number(YAMA, 0);
+    struct rlimit memlock;
+    char text[TEXT], limit[64] = "unlimited";
+
     if (!getrlimit(RLIMIT_MEMLOCK, &memlock)) {
-        printf("buffers     perf_event_mlock_kb %ld for each CPU, then RLIMIT_MEMLOCK ",
-               machine_number(MLOCK_KB, 516));
-        if (memlock.rlim_cur == RLIM_INFINITY)
-            printf("unlimited\n");
-        else
-            printf("%llu KiB%s\n", (unsigned long long)memlock.rlim_cur / 1024,
-                   has_capability(CAP_IPC_LOCK) ? " (lifted by CAP_IPC_LOCK)" : "");
+        if (memlock.rlim_cur != RLIM_INFINITY)
+            snprintf(limit, sizeof(limit), "%llu KiB%s",
+                     (unsigned long long)memlock.rlim_cur / 1024,
+                     has_capability(CAP_IPC_LOCK) ? " (lifted by CAP_IPC_LOCK)" : "");
+        snprintf(text, sizeof(text), "perf_event_mlock_kb %ld for each CPU, then RLIMIT_MEMLOCK %s",
+                 machine_number(MLOCK_KB, 516), limit);
+        say(report, "buffers", text);
     }
+    snprintf(text, sizeof(text),
+             "yama.ptrace_scope %ld: attaching to processes that are not children %s", yama,
+             yama == 3 ? "is off" : "needs CAP_SYS_PTRACE (sysctl kernel.yama.ptrace_scope=0)");
     if (yama > 0)
-        printf(
-            "ptrace      yama.ptrace_scope %ld: attaching to processes that are not children %s\n",
-            yama,
-            yama == 3 ? "is off" : "needs CAP_SYS_PTRACE (sysctl kernel.yama.ptrace_scope=0)");
+        say(report, "ptrace", text);
+}
+
+static void report_machine(struct report *report)
+{
+    struct utsname host;
+    char text[TEXT], vendor[13];
+
+    machine_vendor(vendor);
+    snprintf(text, sizeof(text), "%s, Intel PT %s%s", vendor, machine_cpuid_pt() ? "yes" : "no",
+             is_virtual() ? ", in a virtual machine" : "");
+    say(report, "CPU", text);
+    if (uname(&host))
+        return;
+    snprintf(text, sizeof(text), "%s %s", host.sysname, host.release);
+    say(report, "kernel", text);
+}
+
+static enum probe_result report_intel_pt(struct report *report)
+{
+    char reason[512], text[TEXT];
+    enum probe_result result = check_intel_pt(reason, sizeof(reason));
+
+    if (result)
+        snprintf(text, sizeof(text), "Intel PT    cannot be used: %s.\n", reason);
+    else
+        snprintf(text, sizeof(text), "Intel PT    can be used.%s%s\n", *reason ? " " : "", reason);
+    judge(report, "Intel PT", text, result, reason);
+    return result;
+}
+
+static enum probe_result report_backend(struct report *report, const struct backend *backend,
+                                        const struct capture_options *options)
+{
+    char reason[512] = "", text[TEXT];
+    enum probe_result result = backend->probe(options, reason, sizeof(reason));
+
+    snprintf(text, sizeof(text), "--backend=%s: %s%s%s\n", backend->name,
+             result ? "cannot be used" : "can be used", *reason ? ": " : "", reason);
+    judge(report, backend->name, text, result, reason);
+    return result;
 }
 
 int check_run(const struct capture_options *options, const struct backend *const *backends)
 {
-    enum probe_result result;
-    struct utsname host;
-    char reason[512], vendor[13];
+    struct report report = {.as_json = options->json};
+    enum probe_result result, own;
 
-    machine_vendor(vendor);
-    printf("CPU         %s, Intel PT %s%s\n", vendor, machine_cpuid_pt() ? "yes" : "no",
-           is_virtual() ? ", in a virtual machine" : "");
-    if (!uname(&host))
-        printf("kernel      %s %s\n", host.sysname, host.release);
-    report_pmu();
-    report_limits();
-    result = check_intel_pt(reason, sizeof(reason));
-    if (result)
-        printf("Intel PT    cannot be used: %s.\n", reason);
-    else
-        printf("Intel PT    can be used.%s%s\n", *reason ? " " : "", reason);
+    if (out_open(&report.out, STDOUT_FILENO, 0))
+        return EXIT_FAILURE;
+    report_machine(&report);
+    report_pmu(&report);
+    report_events(&report);
+    report_limits(&report);
+    result = report_intel_pt(&report);
     for (; *backends; backends++) {
-        enum probe_result own = (*backends)->probe(options, reason, sizeof(reason));
-        printf("--backend=%s: %s%s%s\n", (*backends)->name, own ? "cannot be used" : "can be used",
-               *reason ? ": " : "", reason);
+        own = report_backend(&report, *backends, options);
         if (own && !result && !strcmp((*backends)->name, "perf"))
             result = own;
     }
+    (void)out_close(&report.out);
     return (int)result;
 }

@@ -326,6 +326,8 @@ static const struct opt table[] = {
      "Tell what this machine can record, why not, and what would fix it. Exit status: 0 Intel PT "
      "can be used, 3 no hardware, 4 no kernel support, 5 no permission.",
      set_flag, AT(check), 0, NULL},
+    {"--json", NULL, NULL, "With --check: each line a JSON object, see libpt-json(5).", set_flag,
+     AT(json), 0, NULL},
     {"--help", "-h", NULL, "Print this text and leave.", help, 0, 0, NULL},
     {"--version", NULL, NULL, "Print the version and leave.", version, 0, 0, NULL},
     {"--list-options", NULL, NULL, "The options, for scripts.", list, 0, OPT_HIDDEN, NULL},
@@ -379,6 +381,8 @@ static int cross_check(struct capture_options *options, char **rest)
 {
     if (options->check)
         return 0;
+    if (options->json)
+        return usage(options, "--json: only with --check.");
     if (*rest) {
         options->command = rest;
         if (options->target == TARGET_NONE)

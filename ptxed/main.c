@@ -79,11 +79,13 @@ static int failed(const struct ptxed *x, int status)
 static void choose_errata(struct ptxed *x, struct printer *printer)
 {
     int status = opts_timing_errata(&x->timing, &x->flow.errata);
+    char what[64];
 
+    snprintf(what, sizeof(what), "config error: %s", ptl_strstatus(status));
     if (status && x->shard <= 1 && x->print & PRINT_JSON)
-        print_json_check(printer, 0, ptl_strstatus(status));
+        print_json_check(printer, 0, what);
     else if (status && x->shard <= 1)
-        out_printf(&printer->out, "[0, 0: config error: %s]\n", ptl_strstatus(status));
+        out_printf(&printer->out, "[0, 0: %s]\n", what);
     x->timing.clock.errata = x->flow.errata;
     x->flow.clock = x->timing.clock;
 }

@@ -61,12 +61,17 @@ for header in "$PT_SOURCE"/libpt/include/pt/*.h; do
     check "$name(3): a page for each function ($(xargs <"$tmp/lost"))" test ! -s "$tmp/lost"
 done
 
+# libpt-json(5) tells of each type of line, by the schema.
+grep -oE '^    "[a-z]+": \{$' "$PT_SOURCE/tool/schema/libpt-lines.schema.json" | tr -dc 'a-z\n' | grep -vE '^(hex|count|bytes|seconds)$' |
+    while read -r type; do grep -qx "[.]B $type" "$man/man5/libpt-json.5" || echo "$type"; done >"$tmp/lost"
+check "libpt-json(5): all types ($(xargs <"$tmp/lost"))" test ! -s "$tmp/lost"
+
 # Pages that SEE ALSO names and that are ours exist.
-grep -hoE '^\.BR (pt|libpt|perf\\-(read|get|copy))[^ ]* \([137]\)' "$man"/man?/*.? | sed 's/^.BR //; s/\\-/-/g; s/ (/./; s/)//' | sort -u |
+grep -hoE '^\.BR (pt|libpt|perf\\-(read|get|copy))[^ ]* \([1357]\)' "$man"/man?/*.? | sed 's/^.BR //; s/\\-/-/g; s/ (/./; s/)//' | sort -u |
     while read -r page; do [ -e "$man/man${page##*.}/$page" ] || echo "$page"; done >"$tmp/lost"
 check "pages that others name exist ($(xargs <"$tmp/lost"))" test ! -s "$tmp/lost"
 
-pages=("$man"/man?/*.[137])
+pages=("$man"/man?/*.[1357])
 if command -v mandoc >/dev/null; then
     mandoc -T lint -W warning "${pages[@]}" >"$tmp/lint" 2>&1
     check "mandoc has no warnings ($(head -3 "$tmp/lint"))" test ! -s "$tmp/lint"
