@@ -326,7 +326,7 @@ static const struct opt table[] = {
      "Tell what this machine can record, why not, and what would fix it. Exit status: 0 Intel PT "
      "can be used, 3 no hardware, 4 no kernel support, 5 no permission.",
      set_flag, AT(check), 0, NULL},
-    {"--json", NULL, NULL, "With --check: each line a JSON object, see libpt-json(5).", set_flag,
+    {"--json", NULL, NULL, "Each line of --check a JSON object, see libpt-json(5).", set_flag,
      AT(json), 0, NULL},
     {"--help", "-h", NULL, "Print this text and leave.", help, 0, 0, NULL},
     {"--version", NULL, NULL, "Print the version and leave.", version, 0, 0, NULL},
