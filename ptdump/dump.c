@@ -239,8 +239,11 @@ static void follow_state(struct dump *dump, const struct ptl_packet *packet)
     case PTL_PKT_PSB:
         dump->in_psb = 1;
         break;
-    case PTL_PKT_PSBEND:
     case PTL_PKT_OVF:
+        dump->result.overflows++;
+        dump->in_psb = 0;
+        break;
+    case PTL_PKT_PSBEND:
         dump->in_psb = 0;
         break;
     default:
@@ -335,11 +338,13 @@ static void start(struct dump *dump, const uint8_t *pos)
     ptl_clock_init(&dump->clock, &dump->clock_config);
 }
 
-/* Go to the first PSB at or after `from`. Returns 0 if there is none. */
-static int sync_at(struct dump *dump, size_t from)
+/* Go to the first PSB at or after `from`; what is not decoded begins at `lost`. Returns 0 if there
+ * is none. */
+static int sync_at(struct dump *dump, size_t from, size_t lost)
 {
     size_t len = (size_t)(dump->end - dump->begin), at = ptl_psb_find(dump->begin, len, from);
 
+    dump->result.skipped += at > lost ? at - lost : 0;
     start(dump, dump->begin + at);
     return at < len;
 }
@@ -350,7 +355,7 @@ static int resync(struct dump *dump)
 {
     size_t at = (size_t)(dump->pos - dump->begin), back = PTL_PACKET_MAX_SIZE - 1;
 
-    return sync_at(dump, at > back ? at - back : 0);
+    return sync_at(dump, at > back ? at - back : 0, at);
 }
 
 /* All packets from dump->pos on. */
@@ -392,7 +397,7 @@ void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base
     dump->base = base;
     dump->lost = 0;
     start(dump, buf);
-    if (!dump->options->no_sync && !sync_at(dump, 0)) {
+    if (!dump->options->no_sync && !sync_at(dump, 0, 0)) {
         dump->lost = 1;
         dump->result.unsynced++;
         return;
@@ -415,6 +420,17 @@ void dump_on(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base)
     dump->pos = dump->begin;
     dump->end = buf + len;
     dump_rest(dump);
+}
+
+void dump_losses(const struct dump *dump, struct ptl_losses *losses)
+{
+    const struct dump_result *result = &dump->result;
+
+    losses->count[PTL_LOSS_OVERFLOW] += result->overflows;
+    losses->count[PTL_LOSS_CUT] += result->cuts;
+    losses->count[PTL_LOSS_UNSYNCED] += result->unsynced;
+    losses->count[PTL_LOSS_SKIPPED] += result->skipped;
+    losses->count[PTL_LOSS_ERRORS] += result->errors;
 }
 
 /* --- set up ------------------------------------------------------------------------- */

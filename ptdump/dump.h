@@ -13,6 +13,7 @@
 
 #include <pt/clock.h>
 #include <pt/cpu.h>
+#include <pt/losses.h>
 
 struct dump_options {
     uint8_t no_sync; /* decode from the first byte on */
@@ -39,6 +40,8 @@ struct dump_result {
     uint64_t cut_offset; /* of the last packet that was cut by the end of its stretch */
     uint64_t cuts;
     uint64_t unsynced; /* stretches without a PSB */
+    uint64_t skipped;  /* bytes before the first PSB of a stretch, and after errors */
+    uint64_t overflows;
 };
 
 struct dump {
@@ -72,6 +75,9 @@ void dump_unknown_cpu(const struct dump_options *options, struct out *out);
 
 /* Dump `len` bytes at `buf`; the first one is printed as offset `base`. */
 void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base);
+
+/* Add what was not decoded so far. */
+void dump_losses(const struct dump *dump, struct ptl_losses *losses);
 
 /* Go on in the next stretch of the same stream: nothing was lost in between. */
 void dump_on(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base);

@@ -31,8 +31,13 @@ static void show_sideband(void *context, uint64_t tsc)
 }
 
 /* What the lines on stdout do not tell. */
-static int report(const struct options *options, const char *file, const struct dump_result *result)
+static int report(const struct options *options, const char *file, const struct dump *dump)
 {
+    const struct dump_result *result = &dump->result;
+    struct ptl_losses losses = {0};
+    int status = EXIT_ALL;
+
+    dump_losses(dump, &losses);
     if (result->unsynced)
         opts_error(options->prog, "%s: no PSB found", file);
     if (result->cuts)
@@ -41,7 +46,10 @@ static int report(const struct options *options, const char *file, const struct 
     if (result->errors)
         opts_error(options->prog, "%s: %llu decode error%s", file,
                    (unsigned long long)result->errors, result->errors == 1 ? "" : "s");
-    return result->unsynced || result->cuts || result->errors ? EXIT_PART : EXIT_ALL;
+    losses_report(&options->losses, file, &losses, 0);
+    if (result->unsynced || result->cuts || result->errors)
+        status = EXIT_PART;
+    return losses_status(&options->losses, &losses, status);
 }
 
 static int run(struct options *options, struct infile *file, struct out *out)
@@ -71,7 +79,7 @@ static int run(struct options *options, struct infile *file, struct out *out)
     if (options->dump.json)
         dump_json_summary(out, &dump.result);
     out_flush(out);
-    return report(options, file->name, &dump.result);
+    return report(options, file->name, &dump);
 }
 
 /* `file` NULL: a directory. */

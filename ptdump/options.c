@@ -112,6 +112,10 @@ static const struct opt table[] = {
      .help = "the options for scripts",
      .apply = show_list,
      .flags = OPT_HIDDEN},
+    {.name = "losses",
+     .flags = OPT_SUB,
+     .sub = losses_table,
+     .value = offsetof(struct options, losses)},
     {.name = "--no-sync",
      .help = "don't try to sync to the first PSB, assume a valid sync point.",
      FLAG(dump.no_sync)},
@@ -211,7 +215,8 @@ int options_parse(struct options *options, int argc, char **argv)
 
     memset(options, 0, sizeof(*options));
     options->prog = argc > 0 ? argv[0] : "ptdump";
-    options->timing.prog = options->sideband.prog = options->select.prog = options->prog;
+    options->timing.prog = options->sideband.prog = options->select.prog = options->losses.prog =
+        options->prog;
     describe(&opts, options);
     status = opts_parse(&opts, argc, argv, &rest);
     if (status)

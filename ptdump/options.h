@@ -4,6 +4,7 @@
 #define PTDUMP_OPTIONS_H
 
 #include "dump.h"
+#include "losses.h"
 #include "opts_select.h"
 #include "opts_sideband.h"
 #include "opts_timing.h"
@@ -27,6 +28,7 @@ struct options {
     struct opts_timing timing;
     struct opts_sideband sideband;
     struct opts_select select;
+    struct losses_options losses;
     struct extract_options extract;
     struct dump_options dump;
 };

@@ -204,21 +204,15 @@ static void heading(const struct view *view, const struct ptl_perf_queue *queue,
                    (unsigned long long)p->offset, (unsigned long long)p->trimmed);
 }
 
-struct flag_row {
+/* What is said of a piece; the summary says what helps. */
+static const struct flag_row {
     uint32_t flag;
     const char *name, *text;
-    const char *remedy;
-};
-
-static const struct flag_row flag_rows[] = {
-    {PTL_AUX_TRUNCATED, "TRUNCATED", "the buffer was full: trace is missing behind this",
-     "larger AUX buffers (-m ,64M), less trace (a filter, only user code, no cyc), or a snapshot"},
-    {PTL_AUX_PARTIAL, "PARTIAL", "there are gaps in this: it was interrupted by the hypervisor",
-     "no virtual machines beside, or a processor that traces through VMX (Skylake and later)"},
-    {PTL_AUX_COLLISION, "COLLISION", "another user of the processor's trace was in the way",
-     "no other tracer or debugger on these processors"},
-    {PTL_AUX_OVERWRITE, "OVERWRITE", "a snapshot: older trace was overwritten",
-     "larger snapshots (-S64M), if it does not reach back far enough"},
+} flag_rows[] = {
+    {PTL_AUX_TRUNCATED, "TRUNCATED", "the buffer was full: trace is missing behind this"},
+    {PTL_AUX_PARTIAL, "PARTIAL", "there are gaps in this: it was interrupted by the hypervisor"},
+    {PTL_AUX_COLLISION, "COLLISION", "another user of the processor's trace was in the way"},
+    {PTL_AUX_OVERWRITE, "OVERWRITE", "a snapshot: older trace was overwritten"},
 };
 #define FLAG_ROWS (sizeof(flag_rows) / sizeof(flag_rows[0]))
 
@@ -333,39 +327,17 @@ static int all_queues(struct view *view)
 
 /* --- the end ------------------------------------------------------------------------ */
 
-/* What was lost while recording, and what helps. */
-static void report_losses(const struct view *view)
+/* What was lost in all, and what helps. Returns the exit status, given that of the dump. */
+static int report_losses(const struct view *view, int status)
 {
-    uint64_t flags[FLAG_ROWS] = {0}, lost = 0, lost_samples = 0;
-    struct ptl_perf_iter iter = {0, 0};
-    struct ptl_perf_record r;
-    const char *prog = view->options->prog;
+    const struct losses_options *options = &view->options->losses;
+    unsigned line = view->options->dump.quiet ? 0 : LOSSES_LINE;
+    struct ptl_losses losses = {0};
 
-    while (ptl_perf_next(view->perf, &iter, &r) > 0) {
-        if (r.record.type == PTL_REC_LOST)
-            lost += r.record.u.lost.lost;
-        else if (r.record.type == PTL_REC_LOST_SAMPLES)
-            lost_samples += r.record.u.lost_samples.lost;
-        else if (r.record.type == PTL_REC_AUX)
-            for (size_t i = 0; i < FLAG_ROWS; i++)
-                flags[i] += (r.record.u.aux.flags & flag_rows[i].flag) != 0;
-    }
-    for (size_t i = 0; i < FLAG_ROWS; i++)
-        if (flags[i] && flag_rows[i].flag != PTL_AUX_OVERWRITE)
-            opts_error(prog, "%s: %llu x %s: %s; remedy: %s", view->name,
-                       (unsigned long long)flags[i], flag_rows[i].name, flag_rows[i].text,
-                       flag_rows[i].remedy);
-        else if (flags[i])
-            opts_error(prog, "%s: %llu x OVERWRITE: a snapshot", view->name,
-                       (unsigned long long)flags[i]);
-    if (lost)
-        opts_error(prog,
-                   "%s: LOST: %llu records of mappings, tasks or switches; remedy: larger data "
-                   "buffers (-m 4M,...)",
-                   view->name, (unsigned long long)lost);
-    if (lost_samples)
-        opts_error(prog, "%s: LOST_SAMPLES: %llu; remedy: a lower sampling rate", view->name,
-                   (unsigned long long)lost_samples);
+    ptl_losses_recording(&losses, view->perf);
+    dump_losses(&view->dump, &losses);
+    losses_report(options, view->name, &losses, line);
+    return losses_status(options, &losses, status);
 }
 
 static int report_dump(const struct view *view)
@@ -431,8 +403,7 @@ static int run(struct view *view)
     }
     if (!dumped)
         dumped = report_dump(view);
-    report_losses(view);
-    return dumped ? dumped : status;
+    return report_losses(view, dumped ? dumped : status);
 }
 
 int recording_run(struct options *options, const struct infile *file, struct out *out)

@@ -47,10 +47,17 @@ static void explain_errors(const struct ptxed *x, const struct print_stats *stat
 static int conclude(const struct ptxed *x, const struct print_stats *stats, uint64_t end)
 {
     const char *name = x->trace.name;
+    struct ptl_losses losses = stats->losses;
+    int cut = is_cut(x, end), unsynced;
 
+    unsynced = ptl_psb_find(x->trace.bytes, x->trace.len, 0) == x->trace.len;
+    losses.insns = stats->insns;
+    losses.count[PTL_LOSS_CUT] = (uint64_t)(cut && !unsynced);
+    losses.count[PTL_LOSS_UNSYNCED] = (uint64_t)unsynced;
     if (stats->errors)
         explain_errors(x, stats);
-    if (ptl_psb_find(x->trace.bytes, x->trace.len, 0) == x->trace.len) {
+    losses_report(&x->losses, name, &losses, 0);
+    if (unsynced) {
         opts_error(x->prog, "%s: no PSB packet in %zu bytes from offset 0x%llx: nothing to decode.",
                    name, x->trace.len, (unsigned long long)x->trace.from);
         return EXIT_NOTHING;
@@ -59,12 +66,12 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
         opts_error(x->prog, "%s: no whole PSB+ (PSB...PSBEND): nothing to decode.", name);
         return EXIT_NOTHING;
     }
-    if (is_cut(x, end))
+    if (cut)
         opts_error(x->prog, "%s: cut inside the packet at offset 0x%llx.", name,
                    (unsigned long long)end);
     if (stats->errors && !stats->insns)
         return EXIT_NOTHING;
-    return stats->errors || is_cut(x, end) ? EXIT_PARTLY : EXIT_ALL;
+    return losses_status(&x->losses, &losses, stats->errors || cut ? EXIT_PARTLY : EXIT_ALL);
 }
 
 /* --- decoding ---------------------------------------------------------------------------- */
@@ -194,6 +201,7 @@ int main(int argc, char **argv)
         .prog = argv[0],
         .timing = {.prog = argv[0]},
         .sideband = {.prog = argv[0]},
+        .losses = {.prog = argv[0]},
         .recording = {.prog = argv[0], .select = {.prog = argv[0]}},
         .flow = {.size = sizeof(x.flow)},
     };

@@ -175,9 +175,11 @@ int print_item(struct printer *p, const struct ptl_item *item)
     case PTL_ITEM_BLOCK:
         return print_block(p, item);
     case PTL_ITEM_EVENT:
+        ptl_losses_item(&p->stats.losses, item);
         print_event(p, item->u.event);
         return 0;
     case PTL_ITEM_ERROR:
+        ptl_losses_item(&p->stats.losses, item);
         print_error(p, item->u.error);
         return 0;
     case PTL_ITEM_END:
@@ -192,6 +194,7 @@ int print_item(struct printer *p, const struct ptl_item *item)
 
 int print_flow(struct printer *p, struct ptl_flow *flow, struct infile *trace)
 {
+    uint64_t skipped = ptl_flow_skipped(flow);
     struct ptl_item items[BATCH];
     int n;
 
@@ -206,6 +209,7 @@ int print_flow(struct printer *p, struct ptl_flow *flow, struct infile *trace)
         if (trace)
             infile_done(trace, (size_t)ptl_flow_offset(flow));
     }
+    p->stats.losses.count[PTL_LOSS_SKIPPED] += ptl_flow_skipped(flow) - skipped;
     return n;
 }
 
@@ -219,6 +223,7 @@ void print_add_stats(struct printer *p, const struct print_stats *more)
     p->stats.syncs += more->syncs;
     p->stats.events += more->events;
     p->stats.ended_on |= more->ended_on;
+    ptl_losses_add(&p->stats.losses, &more->losses);
 }
 
 void print_statistics(struct printer *p)

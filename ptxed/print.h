@@ -11,7 +11,7 @@
 #include "lines.h"
 #include "out.h"
 
-#include <pt/flow.h>
+#include <pt/losses.h>
 
 #define PRINT_LEAD_MAX 256 /* bytes that lines may begin with */
 
@@ -31,7 +31,8 @@ struct print_stats {
     uint64_t insns, blocks;
     uint64_t errors, syncs, events;
     struct ptl_error first; /* error */
-    int ended_on;           /* the trace ended while tracing was on */
+    struct ptl_losses losses;
+    int ended_on; /* the trace ended while tracing was on */
 };
 
 struct printer {

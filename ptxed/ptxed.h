@@ -6,6 +6,7 @@
 #define PTXED_PTXED_H
 
 #include "infile.h"
+#include "losses.h"
 #include "opts.h"
 #include "opts_sideband.h"
 #include "opts_timing.h"
@@ -23,6 +24,7 @@ struct ptxed {
     struct ptl_space *space;
     struct opts_timing timing;
     struct opts_sideband sideband;
+    struct losses_options losses;
     struct recording_options recording; /* a perf.data file instead of --pt */
     struct ptl_flow_config flow;        /* trace, space, clock are filled in at the end */
     unsigned print;                     /* PRINT_* */

@@ -8,6 +8,7 @@
 #include "text_event.h"
 #include "unzip.h"
 
+#include <pt/packet.h>
 #include <pt/session.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +189,15 @@ static int begin_stream(struct stream *s)
     return status;
 }
 
+static void end_stream(struct stream *s)
+{
+    if (s->decoder)
+        s->rec->printer->stats.losses.count[PTL_LOSS_SKIPPED] +=
+            ptl_flow_skipped(ptl_decoder_flow(s->decoder));
+    ptl_decoder_free(s->decoder);
+    s->decoder = NULL;
+}
+
 static int is_quiet(const struct stream *s)
 {
     return (s->rec->x->print & PRINT_QUIET) != 0;
@@ -226,6 +236,8 @@ static void say_lost(const struct stream *s, const char *what)
     json_end(&json);
 }
 
+/* --- pieces ---------------------------------------------------------------------------- */
+
 /* What the recorder lost before a piece, and in the one that has ended. */
 static void say_missing(const struct stream *s, size_t piece)
 {
@@ -262,15 +274,39 @@ static int first_piece(struct stream *s)
     return 1;
 }
 
+/* Is the last packet of the piece cut, with nothing that could be its other half? */
+static void count_cut(const struct stream *s, size_t piece)
+{
+    const struct ptl_perf_piece *p = &s->queue->pieces[piece];
+    uint64_t at = ptl_flow_offset(ptl_decoder_flow(s->decoder)) - p->offset;
+    struct ptl_packet packet;
+
+    if (at < p->size && !ptl_decoder_goes_on(s->decoder, piece + 1) &&
+        ptl_packet_decode(&packet, p->bytes + at, (size_t)(p->size - at), 0) == PTL_EOS)
+        s->rec->printer->stats.losses.count[PTL_LOSS_CUT]++;
+}
+
+static void count_unsynced(const struct stream *s, size_t piece)
+{
+    const struct ptl_perf_piece *p = &s->queue->pieces[piece];
+
+    if (p->size && !ptl_decoder_goes_on(s->decoder, piece) &&
+        ptl_psb_find(p->bytes, (size_t)p->size, 0) == p->size)
+        s->rec->printer->stats.losses.count[PTL_LOSS_UNSYNCED]++;
+}
+
 static int next_piece(struct stream *s)
 {
     if (!s->piece && s->rec->from && s->queue->piece_count)
         return first_piece(s);
-    if (s->piece && s->piece <= s->queue->piece_count)
+    if (s->piece && s->piece <= s->queue->piece_count) {
         say_flags(s, s->piece - 1);
+        count_cut(s, s->piece - 1);
+    }
     if (s->piece >= s->queue->piece_count)
         return 0;
     say_missing(s, s->piece);
+    count_unsynced(s, s->piece);
     return ptl_decoder_piece(s->decoder, s->piece++) < 0 ? PTL_NOMEM : 1;
 }
 
@@ -444,8 +480,7 @@ static int one_by_one(struct recording *rec)
             print_heading(s);
         while (status == 0 && (status = stream_status(s)) > 0)
             status = print_one(s, &s->items[s->i++]);
-        ptl_decoder_free(s->decoder);
-        s->decoder = NULL;
+        end_stream(s);
     }
     return status;
 }
@@ -478,6 +513,8 @@ static int by_time(struct recording *rec)
         status = begin_stream(rec->streams[i]);
     while (status == 0 && (s = earliest(rec, &status)) != NULL)
         status = print_one(s, &s->items[s->i++]);
+    for (size_t i = 0; i < rec->stream_count; i++)
+        end_stream(rec->streams[i]);
     return status;
 }
 
@@ -517,8 +554,14 @@ static int conclude(struct recording *rec)
 {
     const struct print_stats *stats = &rec->printer->stats;
     const char *prog = rec->x->prog, *path = rec->x->recording.path;
-    int lost = report_end(&rec->report, prog, path, rec->session);
+    struct ptl_losses losses = stats->losses;
+    unsigned line = rec->x->print & PRINT_QUIET ? 0 : LOSSES_LINE;
 
+    losses.insns = stats->insns;
+    losses.count[PTL_LOSS_IMAGES] = rec->report.count;
+    ptl_losses_add(&losses, ptl_session_losses(rec->session));
+    report_end(&rec->report, prog, rec->session);
+    losses_report(&rec->x->losses, path, &losses, line);
     if (!rec->any)
         opts_error(prog, "%s: nothing %s.", path,
                    rec->syncs || is_partial(rec) ? "is selected"
@@ -530,7 +573,7 @@ static int conclude(struct recording *rec)
                    (unsigned long long)stats->first.ip);
     if (!rec->any || (stats->errors && !stats->insns))
         return EXIT_NOTHING;
-    return stats->errors || lost ? EXIT_PARTLY : EXIT_ALL;
+    return losses_status(&rec->x->losses, &losses, stats->errors ? EXIT_PARTLY : EXIT_ALL);
 }
 
 int decode_recording(struct ptxed *x, struct printer *printer)

@@ -136,39 +136,12 @@ static void report_files(const struct report *report, const char *prog,
                                        : causes[problems[i].cause].what);
 }
 
-/* --- losses
- * ---------------------------------------------------------------------------------------- */
+/* --- all ---------------------------------------------------------------------------------- */
 
-static int report_loss(const char *prog, uint64_t n, const char *what)
+void report_end(struct report *report, const char *prog, const struct ptl_session *session)
 {
-    if (n)
-        opts_error(prog, "lost: %llu %s.", (ull)n, what);
-    return n != 0;
-}
-
-static int report_losses(const char *prog, const struct ptl_session_losses *losses)
-{
-    int any = report_loss(prog, losses->truncated,
-                          "times trace because its buffer was full (larger buffers: -m)");
-
-    any |= report_loss(prog, losses->missing, "bytes of trace that the records tell of");
-    any |= report_loss(prog, losses->partial, "times parts of the trace (AUX PARTIAL)");
-    any |= report_loss(prog, losses->collisions, "times trace to another user (AUX COLLISION)");
-    any |=
-        report_loss(prog, losses->records,
-                    "sideband records: mappings or switches may be missing (larger buffers: -m)");
-    return any | report_loss(prog, losses->samples, "samples");
-}
-
-int report_end(struct report *report, const char *prog, const char *path,
-               const struct ptl_session *session)
-{
-    int lost = report_losses(prog, ptl_session_losses(session));
-
-    (void)path;
     report_places(report, prog);
     report_files(report, prog, session);
     free(report->missing);
     *report = (struct report){0};
-    return lost;
 }

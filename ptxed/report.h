@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * report.h - what a recording lacks, on stderr: what could not be used, what was lost, and
- * where code was missing most, each with what to do about it.
+ * report.h - what a recording lacks, on stderr: what could not be used, and where code was
+ * missing most, each with what to do about it.
  */
 #ifndef PTXED_REPORT_H
 #define PTXED_REPORT_H
@@ -27,8 +27,7 @@ void report_notes(const char *prog, const char *path, const struct ptl_session *
 /* Code was missing at `ip`. */
 void report_missing(struct report *report, const struct ptl_sideband *sb, uint32_t pid,
                     uint64_t ip);
-/* At the end. Returns 1 if anything was lost. */
-int report_end(struct report *report, const char *prog, const char *path,
-               const struct ptl_session *session);
+/* At the end. */
+void report_end(struct report *report, const char *prog, const struct ptl_session *session);
 
 #endif

@@ -76,8 +76,8 @@ check 'records come before the packet of their time' \
 helper_perfdata code lost >lost.data
 ptdump lost.data >out 2>err
 check 'lost trace is told where it happened' test "$(tail -1 out | grep -c TRUNCATED)" -eq 1
-check 'lost trace is summed up' grep -q '1 x TRUNCATED: .*remedy: ' err
-check 'lost records are summed up' grep -q 'LOST: 5 records.*remedy: ' err
+check 'lost trace is summed up' grep -q 'lost: 1 x TRUNCATED: .*remedy: ' err
+check 'lost records are summed up' grep -q 'lost: 5 records LOST: .*remedy: ' err
 
 # --- cut and damaged ---------------------------------------------------------------------------
 size=$(stat -c %s perf.data)

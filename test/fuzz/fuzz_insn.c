@@ -55,7 +55,9 @@ static void check_fields(const struct ptl_insn *insn, enum ptl_exec_mode mode)
  * faults of capstone 4 are in test/oracle/insn_exceptions.h. */
 static bool comparable(const uint8_t *p, size_t size, enum ptl_exec_mode mode)
 {
-    size_t n = mode == PTL_MODE_64 && p[0] >> 4 == 4;
+    size_t n = 0;
+    while (n < size && mode == PTL_MODE_64 && p[n] >> 4 == 4)
+        n++; /* only the last REX counts, and a prefix behind it takes that away, too */
     if (n >= size)
         return false;
     switch (p[n]) {

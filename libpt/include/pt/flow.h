@@ -260,6 +260,9 @@ PTL_API int ptl_flow_continue(struct ptl_flow *flow, const uint8_t *begin, size_
 /* Position: offset of the next packet not yet read; of the last PSB synchronised at. */
 PTL_API uint64_t ptl_flow_offset(const struct ptl_flow *flow);
 PTL_API uint64_t ptl_flow_sync_offset(const struct ptl_flow *flow);
+/* Bytes of trace that could not be decoded so far, since ptl_flow_new(): before the first PSB of
+ * a stretch, and from each error to where decoding went on. */
+PTL_API uint64_t ptl_flow_skipped(const struct ptl_flow *flow);
 
 /* --- decoding in parallel ------------------------------------------------- */
 

@@ -17,6 +17,7 @@
 #define PT_SESSION_H
 
 #include <pt/flow.h>
+#include <pt/losses.h>
 #include <pt/perfdata.h>
 #include <pt/sideband.h>
 
@@ -78,14 +79,8 @@ struct ptl_session_note {
 PTL_API const struct ptl_session_note *ptl_session_notes(const struct ptl_session *session,
                                                          size_t *count);
 
-/* What the recorder lost. */
-struct ptl_session_losses {
-    uint64_t records;                        /* LOST: records */
-    uint64_t samples;                        /* LOST_SAMPLES */
-    uint64_t truncated, partial, collisions; /* AUX records with this flag */
-    uint64_t missing;                        /* bytes of trace told of that are not there */
-};
-PTL_API const struct ptl_session_losses *ptl_session_losses(const struct ptl_session *session);
+/* What was lost before it is decoded. */
+PTL_API const struct ptl_losses *ptl_session_losses(const struct ptl_session *session);
 
 /* What a flow over trace of this queue needs, without trace and cursor. Errors: PTL_INVALID. */
 PTL_API int ptl_session_flow_config(const struct ptl_session *session, uint32_t queue,

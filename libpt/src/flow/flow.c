@@ -14,6 +14,7 @@ static void start(struct ptl_flow *f)
 {
     f->state = FLOW_SEEK;
     f->seek = f->bind.base;
+    ptl__flow_skip_from(f, f->bind.base);
     f->have_step = 0;
     f->block_empty = 1;
     f->block_ip = f->last_ip = f->last_next = 0;
@@ -101,6 +102,8 @@ int ptl_flow_continue(struct ptl_flow *flow, const uint8_t *begin, size_t len, u
         flow->state = flow->ended_in;
     if (flow->state == FLOW_SEEK)
         flow->seek = offset;
+    if (flow->state != FLOW_DECODE)
+        ptl__flow_skip_from(flow, offset);
     return 0;
 }
 
@@ -112,6 +115,11 @@ uint64_t ptl_flow_offset(const struct ptl_flow *flow)
 uint64_t ptl_flow_sync_offset(const struct ptl_flow *flow)
 {
     return flow->bind.psb;
+}
+
+uint64_t ptl_flow_skipped(const struct ptl_flow *flow)
+{
+    return flow->skipped;
 }
 
 int ptl__flow_filter(const struct ptl_flow *f, uint64_t ip)
@@ -154,6 +162,7 @@ static void seek(struct ptl_flow *f)
     status = ptl__bind_sync(b, b->psb);
     if (status == 0) {
         f->state = FLOW_DECODE;
+        ptl__flow_skip_to(f, f->bind.psb);
     } else if (status == PTL_EOS) {
         ptl__flow_end(f);
     } else {

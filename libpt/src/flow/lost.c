@@ -20,12 +20,27 @@ void ptl__flow_seek(struct ptl_flow *f, uint64_t offset)
     f->have_step = 0;
 }
 
+void ptl__flow_skip_from(struct ptl_flow *f, uint64_t offset)
+{
+    if (!f->skipping)
+        f->skip_from = offset;
+    f->skipping = 1;
+}
+
+void ptl__flow_skip_to(struct ptl_flow *f, uint64_t offset)
+{
+    if (f->skipping && offset - f->bind.base > f->skip_from - f->bind.base)
+        f->skipped += offset - f->skip_from;
+    f->skipping = 0;
+}
+
 void ptl__flow_fail(struct ptl_flow *f, int status, int in_packet)
 {
     uint64_t offset = in_packet ? ptl__bind_offset(&f->bind, f->bind.here) : f->step.offset;
     int doubt = in_packet && f->bind.doubt;
 
     f->bind.doubt = 0;
+    ptl__flow_skip_from(f, offset);
     ptl__put_error(f, status, PTL_PHASE_FLOW, offset);
     if (!(f->flags & PTL_FLOW_RESYNC)) {
         ptl__flow_seek(f, offset);
@@ -47,6 +62,7 @@ static void found(struct ptl_flow *f, uint64_t ip)
     f->state = FLOW_DECODE;
     f->enabled = f->bind.enabled;
     f->bind.lost = 0;
+    ptl__flow_skip_to(f, f->step.offset);
 }
 
 /* Apply the step's event wherever that is. */

@@ -79,6 +79,10 @@ struct ptl_flow {
     const struct ptl_space *space;
     struct ptl_cursor *cursor;
 
+    /* bytes of trace that were not decoded; those of now begin at `skip_from` */
+    uint64_t skipped, skip_from;
+    uint8_t skipping;
+
     /* output */
     uint64_t ev_tsc; /* time of the last event */
     struct ptl_item *items;
@@ -182,9 +186,15 @@ void ptl__walk_fast(struct ptl_flow *f);
 
 /* After an error: a unit of looking for a position. Returns 0, or PTL_NOMEM. */
 int ptl__flow_lost(struct ptl_flow *f);
+
+/* From here on nothing is decoded / now it is. Twice is once. */
+void ptl__flow_skip_from(struct ptl_flow *f, uint64_t offset);
+void ptl__flow_skip_to(struct ptl_flow *f, uint64_t offset);
+
 /* The bytes end. */
 static inline void ptl__flow_end(struct ptl_flow *f)
 {
+    ptl__flow_skip_to(f, ptl__bind_offset(&f->bind, f->bind.end));
     f->ended_in = f->state;
     f->state = FLOW_END;
 }

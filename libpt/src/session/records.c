@@ -25,25 +25,6 @@ static int is_sched_switch(const struct ptl_perf_record *record)
            strncmp(record->event->name, "sched:sched_switch", 18) == 0;
 }
 
-static void count_losses(struct ptl_session_losses *losses, const struct ptl_record *record)
-{
-    switch (record->type) {
-    case PTL_REC_LOST:
-        losses->records += record->u.lost.lost;
-        break;
-    case PTL_REC_LOST_SAMPLES:
-        losses->samples += record->u.lost_samples.lost;
-        break;
-    case PTL_REC_AUX:
-        losses->truncated += (record->u.aux.flags & PTL_AUX_TRUNCATED) != 0;
-        losses->partial += (record->u.aux.flags & PTL_AUX_PARTIAL) != 0;
-        losses->collisions += (record->u.aux.flags & PTL_AUX_COLLISION) != 0;
-        break;
-    default:
-        break;
-    }
-}
-
 /* --- what runs where -------------------------------------------------------------------- */
 
 static int tells_task(const struct ptl_perf_record *record)
@@ -105,7 +86,7 @@ static int tell_tasks(struct fill *fill, struct ptl_sideband *sb)
 
 /* --- one sideband --------------------------------------------------------------------------- */
 
-static int add_records(struct fill *fill, struct ptl_sideband *sb, uint32_t source, int count)
+static int add_records(struct fill *fill, struct ptl_sideband *sb, uint32_t source, int first)
 {
     struct ptl_perf_iter iter = {0};
     struct ptl_perf_record record;
@@ -114,8 +95,8 @@ static int add_records(struct fill *fill, struct ptl_sideband *sb, uint32_t sour
     while (status == 0 && ptl_perf_next(fill->session->perf, &iter, &record) > 0) {
         unsigned flags = is_sched_switch(&record) ? PTL_SB_SCHED_SWITCH : 0;
 
-        if (count) {
-            count_losses(&fill->session->losses, &record.record);
+        if (first && record.status == 0) {
+            ptl_losses_record(&fill->session->losses, &record.record);
             note_told(fill, &record);
         }
         status =
@@ -222,9 +203,6 @@ int ptl__session_records(struct ptl_session *s, const struct ptl_session_config 
         status = PTL_NOMEM;
     for (size_t i = 0; i < n && status == 0; i++)
         status = make_one(&fill, i);
-    for (size_t i = 0; i < fill.queue_count; i++)
-        for (size_t k = 0; k < fill.queues[i].piece_count; k++)
-            s->losses.missing += fill.queues[i].pieces[k].missing;
     ptl__free(fill.told);
     return status;
 }

@@ -91,8 +91,10 @@ static int set_up(struct ptl_session *s, const char *path, const struct ptl_sess
     ptl__session_setup(s, config);
     if (status == 0)
         status = note_problems(s);
-    if (status == 0)
+    if (status == 0) {
+        ptl__losses_file(&s->losses, s->perf);
         status = note_time(s);
+    }
     if (status == 0)
         status = make_base(s, config);
     if (status == 0)
@@ -182,7 +184,7 @@ const struct ptl_session_note *ptl_session_notes(const struct ptl_session *s, si
     return s->notes;
 }
 
-const struct ptl_session_losses *ptl_session_losses(const struct ptl_session *s)
+const struct ptl_losses *ptl_session_losses(const struct ptl_session *s)
 {
     return &s->losses;
 }

@@ -26,7 +26,7 @@ struct ptl_session {
     struct ptl_time_conv time; /* mult 0: none */
     uint64_t tsc_high;         /* bits above the 56 of a TSC packet */
     uint64_t kernel_start;
-    struct ptl_session_losses losses;
+    struct ptl_losses losses;
     struct ptl_session_note *notes;
     size_t note_count, note_cap;
     char *beside; /* directory of the recording, with a slash at its end; or "" */
@@ -55,5 +55,8 @@ size_t ptl__session_find_psb(const uint8_t *bytes, size_t len, uint64_t tsc);
 
 /* The first MMAP of the kernel, e.g. "[kernel.kallsyms]_text". Returns 1 if there is one. */
 int ptl__session_kernel_map(const struct ptl_session *session, struct ptl_rec_mmap *map);
+
+/* What the file lacks: trace that is not there, damage. */
+void ptl__losses_file(struct ptl_losses *losses, const struct ptl_perf *perf);
 
 #endif
