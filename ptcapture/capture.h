@@ -12,14 +12,11 @@
 #include "pmu.h"
 #include "terms.h"
 
-/* What the line at the end tells. Losses in units that a user can act on. */
+/* What the line at the end tells. */
 struct capture_totals {
+    struct ptl_losses losses;
     uint64_t trace_bytes;  /* of trace */
     uint64_t wakeups;      /* times that rings were drained */
-    uint64_t lost_records; /* sideband records that did not fit their ring */
-    uint64_t truncated;    /* pieces of trace with a gap behind them (AUX ring full) */
-    uint64_t partial;      /* pieces of trace with gaps inside (VM entries) */
-    uint64_t collisions;   /* pieces of trace hit by another user of the PMU */
     uint64_t snapshots;    /* snapshots taken */
     uint64_t threads;      /* threads traced */
     uint64_t instructions; /* step: instructions executed */

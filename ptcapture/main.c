@@ -124,14 +124,26 @@ static void size_text(char *text, size_t size, uint64_t bytes)
         snprintf(text, size, "%.1f MiB", (double)bytes / (1024 * 1024));
 }
 
+/* "no loss", or which kinds there were. */
+static void loss_text(char *text, size_t size, const struct ptl_losses *losses)
+{
+    size_t n = (size_t)snprintf(text, size, "%s", ptl_losses_kinds(losses) ? "LOST:" : "no loss");
+
+    for (unsigned i = 0; i <= PTL_LOSS_MAX_VALUE && n < size; i++)
+        if (losses->count[i])
+            n += (size_t)snprintf(text + n, size - n, " %llu %s",
+                                  (unsigned long long)losses->count[i], ptl_loss_kind(i)->name);
+}
+
 static void summary(const struct capture *capture, uint64_t bytes)
 {
     const struct capture_totals *t = &capture->totals;
-    char all[32], trace[32], extra[128] = "", loss[192] = "no loss";
+    char all[32], trace[32], extra[128] = "", loss[192];
     size_t n = 0;
 
     size_text(all, sizeof(all), bytes);
     size_text(trace, sizeof(trace), t->trace_bytes);
+    loss_text(loss, sizeof(loss), &t->losses);
     if (t->instructions)
         n += (size_t)snprintf(extra, sizeof(extra), ", %llu instructions",
                               (unsigned long long)t->instructions);
@@ -141,13 +153,6 @@ static void summary(const struct capture *capture, uint64_t bytes)
     if (t->snapshots)
         snprintf(extra + n, sizeof(extra) - n, ", %llu snapshot%s",
                  (unsigned long long)t->snapshots, t->snapshots == 1 ? "" : "s");
-    if (t->lost_records || t->truncated || t->partial || t->collisions)
-        snprintf(loss, sizeof(loss),
-                 "LOST: %llu sideband records, %llu gaps in the trace, %llu partial pieces, %llu "
-                 "collisions%s",
-                 (unsigned long long)t->lost_records, (unsigned long long)t->truncated,
-                 (unsigned long long)t->partial, (unsigned long long)t->collisions,
-                 t->truncated || t->lost_records ? " (larger rings: -m)" : "");
     capture_note(capture, "%s: %s, trace %s%s, %llu wake-ups, %s", capture->options->output, all,
                  trace, extra, (unsigned long long)t->wakeups, loss);
 }
@@ -163,9 +168,11 @@ static int close_output(struct capture *capture, int failed)
     }
     if (capture_wrote(capture, file_finish(&capture->file)) < 0)
         return -1;
-    if (!failed)
-        summary(capture, bytes);
-    return failed;
+    if (failed)
+        return failed;
+    summary(capture, bytes);
+    return losses_report(&capture->options->losses, capture->options->output,
+                         &capture->totals.losses, 0);
 }
 
 /* --- all -------------------------------------------------------------------------- */
@@ -184,7 +191,8 @@ static int start_command(struct capture *capture)
 
 static int record(struct capture *capture, const struct backend *backend, int argc, char **argv)
 {
-    int failed, err;
+    const struct losses_options *options = &capture->options->losses;
+    int failed, err, status;
 
     if (backend->pmu(&capture->pmu)) {
         capture_error(capture, "cannot read the PMU: %s.", strerror(errno));
@@ -204,7 +212,10 @@ static int record(struct capture *capture, const struct backend *backend, int ar
         capture_error(capture, "cannot execute %s: %s.", capture->options->command[0],
                       strerror(err));
     failed = close_output(capture, failed || err);
-    return failed ? (err ? 127 : EXIT_FAILURE) : command_exit_status(&capture->command);
+    if (failed)
+        return err ? 127 : EXIT_FAILURE;
+    status = command_exit_status(&capture->command);
+    return options->strict ? losses_status(options, &capture->totals.losses, status) : status;
 }
 
 int main(int argc, char **argv)

@@ -319,6 +319,10 @@ static const struct opt table[] = {
     {"--truth", NULL, "<file>",
      "Software recorder: also write every instruction that executed, to this file.", set_string,
      AT(truth), 0, NULL},
+    {.name = "losses",
+     .flags = OPT_SUB,
+     .sub = losses_table,
+     .value = offsetof(struct capture_options, losses)},
     {"--quiet", "-q", NULL, "Print errors only.", set_flag, AT(quiet), 0, NULL},
     {"--verbose", "-v", NULL, "Say what is being done.", set_flag, AT(verbose), 0, NULL},
     {"", NULL, NULL, "Information", NULL, 0, 0, NULL},
@@ -407,7 +411,7 @@ int options_parse(struct capture_options *options, int argc, char **argv)
     int rest = 0, status;
 
     memset(options, 0, sizeof(*options));
-    options->prog = argv[0];
+    options->prog = options->losses.prog = argv[0];
     options->output = "perf.data";
     options->backend = "auto";
     describe(&opts, options);

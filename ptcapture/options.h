@@ -5,6 +5,8 @@
 #ifndef PTCAPTURE_OPTIONS_H
 #define PTCAPTURE_OPTIONS_H
 
+#include "losses.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -48,9 +50,10 @@ struct capture_options {
     const char *control;        /* "fifo:CTL[,ACK]" */
     const char *truth;
 
-    uint64_t data_size, aux_size;   /* bytes, 0 = default */
-    uint64_t snapshot_size;         /* with `snapshot`; 0 = as large as the AUX area */
-    uint64_t aux_sample_size;       /* with `aux_sample`; 0 = default */
+    uint64_t data_size, aux_size; /* bytes, 0 = default */
+    uint64_t snapshot_size;       /* with `snapshot`; 0 = as large as the AUX area */
+    uint64_t aux_sample_size;     /* with `aux_sample`; 0 = default */
+    struct losses_options losses;
     uint64_t max_size;              /* bytes of output, 0 = no limit */
     uint64_t delay_ns, duration_ns; /* 0 = none */
     int snapshot, aux_sample, kcore, per_thread, per_cpu, no_inherit, compress, quiet, verbose,

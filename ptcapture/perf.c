@@ -154,15 +154,8 @@ static void finish(struct perf_recorder *rec)
 
 static void add_losses(struct perf_recorder *rec)
 {
-    struct capture_totals *totals = &rec->capture->totals;
-
-    for (size_t i = 0; i < rec->lane_count; i++) {
-        const struct ring_losses *losses = &rec->lanes[i].losses;
-        totals->lost_records += losses->lost + losses->lost_samples;
-        totals->truncated += losses->truncated;
-        totals->partial += losses->partial;
-        totals->collisions += losses->collision;
-    }
+    for (size_t i = 0; i < rec->lane_count; i++)
+        ptl_losses_add(&rec->capture->totals.losses, &rec->lanes[i].losses);
 }
 
 /* --- all ---------------------------------------------------------------------------------------

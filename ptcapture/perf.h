@@ -24,7 +24,7 @@ struct perf_lane {
     pid_t tid; /* of a per-thread lane, else -1 */
     int fd;    /* the PT event that owns the rings */
     struct ring ring;
-    struct ring_losses losses;
+    struct ptl_losses losses;
     uint8_t *aux;
     uint64_t aux_size;
     uint64_t position; /* AUX stream position of the next byte to write to the file */

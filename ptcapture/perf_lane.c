@@ -187,7 +187,7 @@ static uint64_t aux_head(const struct perf_lane *lane)
 /* Grows when the area was full: TRUNCATED, or records lost that may have said so. */
 static uint64_t gaps_told(const struct perf_lane *lane)
 {
-    return lane->losses.truncated + lane->losses.lost;
+    return lane->losses.count[PTL_LOSS_TRUNCATED] + lane->losses.count[PTL_LOSS_RECORDS];
 }
 
 int perf_lane_drain(struct perf_recorder *rec, struct perf_lane *lane)

@@ -67,8 +67,9 @@ static void copy_out(const struct iovec *parts, int count, size_t at, uint8_t *b
     }
 }
 
-void ring_count_losses(const struct iovec *parts, int count, struct ring_losses *losses)
+void ring_count_losses(const struct iovec *parts, int count, struct ptl_losses *losses)
 {
+    uint64_t *lost = losses->count;
     size_t total = 0, at = 0;
 
     for (int i = 0; i < count; i++)
@@ -82,13 +83,13 @@ void ring_count_losses(const struct iovec *parts, int count, struct ring_losses 
         memcpy(&header, bytes, sizeof(header));
         memcpy(body, bytes + sizeof(header), sizeof(body));
         if (header.type == PTL_REC_LOST)
-            losses->lost += body[1];
+            lost[PTL_LOSS_RECORDS] += body[1];
         else if (header.type == PTL_REC_LOST_SAMPLES)
-            losses->lost_samples += body[0];
+            lost[PTL_LOSS_SAMPLES] += body[0];
         else if (header.type == PTL_REC_AUX) {
-            losses->truncated += !!(body[2] & PTL_AUX_TRUNCATED);
-            losses->partial += !!(body[2] & PTL_AUX_PARTIAL);
-            losses->collision += !!(body[2] & PTL_AUX_COLLISION);
+            lost[PTL_LOSS_TRUNCATED] += !!(body[2] & PTL_AUX_TRUNCATED);
+            lost[PTL_LOSS_PARTIAL] += !!(body[2] & PTL_AUX_PARTIAL);
+            lost[PTL_LOSS_COLLISION] += !!(body[2] & PTL_AUX_COLLISION);
         }
         if (header.size < sizeof(header) || header.size > total - at)
             return;

@@ -8,6 +8,7 @@
 #define PTCAPTURE_RING_H
 
 #include <linux/perf_event.h>
+#include <pt/losses.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -36,17 +37,9 @@ static inline uint64_t ring_pending(const struct ring *ring)
 
 /* What has not been taken yet, in one or two parts; returns how many (0: nothing). */
 int ring_peek(const struct ring *ring, struct iovec parts[2], uint64_t *head);
-/* What the records in a ring tell of losses. */
-struct ring_losses {
-    uint64_t lost;         /* LOST: sideband records that did not fit */
-    uint64_t lost_samples; /* LOST_SAMPLES */
-    uint64_t truncated;    /* AUX records that say: trace is missing after this piece */
-    uint64_t partial;      /* AUX: gaps inside */
-    uint64_t collision;    /* AUX: hit by another use of the PMU */
-};
 
-/* Add up what is told by the whole records in these parts. */
-void ring_count_losses(const struct iovec *parts, int count, struct ring_losses *losses);
+/* Add up what the whole records in these parts tell of losses. */
+void ring_count_losses(const struct iovec *parts, int count, struct ptl_losses *losses);
 
 /* Give everything before `head` back to the kernel. */
 void ring_take(struct ring *ring, uint64_t head);

@@ -162,7 +162,7 @@ int sideband_pressing(const struct sideband *sideband)
 
 int sideband_drain(struct sideband *sideband, struct ptl_perf_writer *writer)
 {
-    struct ring_losses losses = {0};
+    struct ptl_losses losses = {0};
     int any = 0;
 
     for (size_t i = 0; i < sideband->cpus; i++) {
@@ -180,6 +180,6 @@ int sideband_drain(struct sideband *sideband, struct ptl_perf_writer *writer)
             return status;
         any = 1;
     }
-    sideband->lost += losses.lost;
+    sideband->lost += losses.count[PTL_LOSS_RECORDS];
     return any;
 }

@@ -172,7 +172,7 @@ void step_out_drain(struct stepper *st)
         st->capture->totals.wakeups++;
         step_out_wrote(st, ptl_perf_write_round(st->capture->file.writer));
     }
-    st->capture->totals.lost_records = st->sideband.lost;
+    st->capture->totals.losses.count[PTL_LOSS_RECORDS] = st->sideband.lost;
 }
 
 static void make_id(const struct stepper *st, const struct step_thread *t, uint64_t time,

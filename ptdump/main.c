@@ -46,8 +46,8 @@ static int report(const struct options *options, const char *file, const struct 
     if (result->errors)
         opts_error(options->prog, "%s: %llu decode error%s", file,
                    (unsigned long long)result->errors, result->errors == 1 ? "" : "s");
-    losses_report(&options->losses, file, &losses, 0);
-    if (result->unsynced || result->cuts || result->errors)
+    if (losses_report(&options->losses, file, &losses, 0) || result->unsynced || result->cuts ||
+        result->errors)
         status = EXIT_PART;
     return losses_status(&options->losses, &losses, status);
 }

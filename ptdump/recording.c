@@ -336,7 +336,8 @@ static int report_losses(const struct view *view, int status)
 
     ptl_losses_recording(&losses, view->perf);
     dump_losses(&view->dump, &losses);
-    losses_report(options, view->name, &losses, line);
+    if (losses_report(options, view->name, &losses, line) && !status)
+        status = EXIT_PART;
     return losses_status(options, &losses, status);
 }
 

@@ -56,7 +56,8 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
     losses.count[PTL_LOSS_UNSYNCED] = (uint64_t)unsynced;
     if (stats->errors)
         explain_errors(x, stats);
-    losses_report(&x->losses, name, &losses, 0);
+    if (losses_report(&x->losses, name, &losses, 0))
+        return EXIT_PARTLY;
     if (unsynced) {
         opts_error(x->prog, "%s: no PSB packet in %zu bytes from offset 0x%llx: nothing to decode.",
                    name, x->trace.len, (unsigned long long)x->trace.from);

@@ -561,7 +561,8 @@ static int conclude(struct recording *rec)
     losses.count[PTL_LOSS_IMAGES] = rec->report.count;
     ptl_losses_add(&losses, ptl_session_losses(rec->session));
     report_end(&rec->report, prog, rec->session);
-    losses_report(&rec->x->losses, path, &losses, line);
+    if (losses_report(&rec->x->losses, path, &losses, line))
+        return EXIT_PARTLY;
     if (!rec->any)
         opts_error(prog, "%s: nothing %s.", path,
                    rec->syncs || is_partial(rec) ? "is selected"

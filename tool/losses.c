@@ -2,7 +2,14 @@
 /* losses.c - see losses.h. */
 #include "losses.h"
 
+#include "json.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#define FAILED 3 /* exit status 2, plus 1 */
 
 typedef unsigned long long ull;
 
@@ -10,9 +17,19 @@ typedef unsigned long long ull;
 
 static int take_losses(void *context, const struct opt *opt, const char *arg)
 {
+    struct losses_options *o = context;
+
     (void)opt;
-    (void)arg;
-    ((struct losses_options *)context)->table = 1;
+    if (!arg || !strcmp(arg, "text")) {
+        o->table = 1;
+        return 0;
+    }
+    if (strncmp(arg, "json", 4) != 0 || (arg[4] && (arg[4] != ':' || !arg[5]))) {
+        opts_error(o->prog, "--losses=%s: text, json or json:FILE.", arg);
+        return FAILED;
+    }
+    o->json = 1;
+    o->path = arg[4] ? arg + 5 : NULL;
     return 0;
 }
 
@@ -26,9 +43,12 @@ static int take_strict(void *context, const struct opt *opt, const char *arg)
 
 const struct opt losses_table[] = {
     {.name = "--losses",
+     .arg = "[text|json[:<file>]]",
      .help =
          "at the end tell each kind of loss, also those that did not happen: how often, whether "
-         "it can be had back, and what helps; on standard error.",
+         "it can be had back, and what helps. As a table on standard error (text, the default), or "
+         "as a "
+         "line of JSON there or in a file.",
      .apply = take_losses},
     {.name = "--strict",
      .help = "any loss is a failure: exit status 1 where it would be 0.",
@@ -45,6 +65,7 @@ static int told_elsewhere(unsigned loss)
     case PTL_LOSS_DAMAGED:
     case PTL_LOSS_CUT:
     case PTL_LOSS_UNSYNCED:
+    case PTL_LOSS_SKIPPED:
     case PTL_LOSS_ERRORS:
     case PTL_LOSS_NO_CODE:
     case PTL_LOSS_IMAGES:
@@ -105,18 +126,76 @@ static void say_table(const struct losses_options *o, const char *name,
     }
 }
 
+/* --- JSON -------------------------------------------------------------------------------- */
+
+static void put_json(struct out *out, const char *name, const struct ptl_losses *losses)
+{
+    struct json json;
+
+    json_begin(&json, out, "losses");
+    json_string(&json, "file", name);
+    json_count(&json, "insns", losses->insns);
+    if (ptl_losses_error_rate(losses) != UINT64_MAX)
+        json_count(&json, "errors_per_million", ptl_losses_error_rate(losses));
+    json_open(&json, "kinds", '[');
+    for (unsigned i = 0; i <= PTL_LOSS_MAX_VALUE; i++) {
+        const struct ptl_loss_kind *kind = ptl_loss_kind(i);
+
+        json_open(&json, NULL, '{');
+        json_string(&json, "kind", kind->name);
+        json_count(&json, "count", losses->count[i]);
+        json_string(&json, "unit", kind->unit);
+        json_bool(&json, "recoverable", kind->recoverable);
+        json_string(&json, "what", kind->what);
+        json_string(&json, "remedy", kind->remedy);
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    json_end(&json);
+}
+
+/* Returns 0, or an errno. */
+static int write_json(const char *path, const char *name, const struct ptl_losses *losses)
+{
+    int fd = STDERR_FILENO, failed;
+    struct out out;
+
+    if (path)
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0)
+        return errno;
+    failed = out_open(&out, fd, 16384) ? ENOMEM : 0;
+    if (!failed) {
+        put_json(&out, name, losses);
+        failed = out_close(&out);
+    }
+    if (path && close(fd) && !failed)
+        failed = errno;
+    return failed;
+}
+
 /* --- all ----------------------------------------------------------------------------------- */
 
-void losses_report(const struct losses_options *o, const char *name,
-                   const struct ptl_losses *losses, unsigned flags)
+int losses_report(const struct losses_options *o, const char *name, const struct ptl_losses *losses,
+                  unsigned flags)
 {
-    if (o->table)
+    int failed = 0;
+
+    if (o->json)
+        failed = write_json(o->path, name, losses);
+    if (failed)
+        opts_error(o->prog, "cannot write %s: %s.", o->path ? o->path : "standard error",
+                   strerror(failed));
+    if (o->table) {
         say_table(o, name, losses);
-    else if ((flags & LOSSES_LINE))
-        say_line(o, name, losses);
-    for (unsigned i = 0; i <= PTL_LOSS_MAX_VALUE && !o->table; i++)
-        if (losses->count[i] && !told_elsewhere(i))
-            say_kind(o, name, i, losses->count[i]);
+    } else if (!o->json || o->path) {
+        if ((flags & LOSSES_LINE) || ptl_losses_kinds(losses))
+            say_line(o, name, losses);
+        for (unsigned i = 0; i <= PTL_LOSS_MAX_VALUE; i++)
+            if (losses->count[i] && !told_elsewhere(i))
+                say_kind(o, name, i, losses->count[i]);
+    }
+    return failed ? -1 : 0;
 }
 
 int losses_status(const struct losses_options *o, const struct ptl_losses *losses, int status)

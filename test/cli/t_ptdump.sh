@@ -13,8 +13,10 @@ bytes() { printf '%b' "$(printf '%s' "$@" | sed 's/ //g; s/../\\x&/g')"; }
 dump() {
     local name=$1 status=$2 out="^$3\$" err="^$4\$" got
     shift 4
-    ptdump "$@" >out 2>err </dev/null
+    ptdump "$@" >out 2>all </dev/null
     got=$?
+    # The line of numbers is t_losses.sh's.
+    grep -v '^ptdump: [^:]*: losses: ' all >err
     [ "$got" -eq "$status" ] || fail "$name: exit status $got, not $status"
     [[ $(tr '\n' '|' <out) =~ $out ]] || { fail "$name: stdout"; head -5 out; }
     [[ $(tr '\n' '|' <err) =~ $err ]] || { fail "$name: stderr"; head -5 err; }

@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# The account of losses: each kind, by a file made to have it; the line, the table, the JSON; the
+# exit status with and without --strict.
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 1
+PSB=02820282028202820282028202820282
+bytes() { printf '%b' "$(printf '%s' "$@" | sed 's/ //g; s/../\\x&/g')"; }
+kinds='OVF TRUNCATED PARTIAL COLLISION LOST LOST_SAMPLES missing damaged cut no-PSB skipped errors no-code images'
+
+# counts TOOL ARGUMENTS...: the JSON as "kind count" lines in `counts`, the status in $status.
+counts() {
+    "$@" --losses=json:losses.json >out 2>err
+    status=$?
+    python3 - >counts <<'P' || fail "$*: not JSON"
+import json
+losses = json.loads(open("losses.json").read())
+assert losses["type"] == "losses"
+for kind in losses["kinds"]:
+    assert isinstance(kind["recoverable"], bool) and kind["what"] and kind["remedy"]
+    print(kind["kind"], kind["count"])
+print("insns", losses["insns"])
+print("rate", losses.get("errors_per_million", "none"))
+P
+}
+# count NAME KIND N: what the JSON says; all other kinds must be 0 unless named in $besides.
+count() {
+    local got
+    got=$(awk -v k="$2" '$1 == k { print $2 }' counts)
+    [ "$got" = "$3" ] && echo "ok: $1: $2 $3" || fail "$1: $2 is $got, not $3"
+    grep -vE "^($2|insns|rate${besides:+|${besides// /|}}) | 0$" counts && fail "$1: more than $2"
+    besides=
+}
+# ends NAME STATUS
+ends() { [ "$status" -eq "$2" ] && echo "ok: $1: status $2" || fail "$1: status $status, not $2"; }
+
+# --- nothing lost ---------------------------------------------------------------------------
+helper_perfdata code >good.data
+for tool in ptdump 'ptxed --raw code:0x401000'; do
+    # shellcheck disable=SC2086
+    counts $tool good.data
+    count "$tool: nothing" none ''
+    ends "$tool: nothing" 0
+    check "$tool: every kind is there" test "$(cut -d' ' -f1 counts | head -14 | xargs)" = "$kinds"
+    # shellcheck disable=SC2086
+    $tool good.data >out 2>err
+    check "$tool: one line, though all is 0" test "$(grep -c ': losses: OVF 0, .*0 errors per million' err)" -eq 1
+    # shellcheck disable=SC2086
+    $tool --quiet good.data >out 2>err
+    check "$tool: --quiet and nothing lost: silence" test ! -s err
+    # shellcheck disable=SC2086
+    $tool --strict good.data >out 2>err
+    status=$?
+    ends "$tool: --strict" 0
+    # shellcheck disable=SC2086
+    $tool --losses good.data >out 2>err
+    check "$tool: the table has every kind" test "$(awk '/^  [A-Za-z]/ { print $1 }' err | tail -n +2 | xargs)" = "$kinds"
+    # shellcheck disable=SC2086
+    $tool --losses=json good.data >out 2>err
+    check "$tool: JSON on stderr" python3 -c 'import json; json.loads(open("err").read())'
+done
+for bad in xml json: jsonx; do
+    ptdump --losses=$bad good.data >out 2>err
+    check "--losses=$bad is refused" test $? -eq 2
+done
+ptxed --losses=json:/nowhere/losses good.data >out 2>err
+check "JSON that cannot be written is a failure" test $? -ne 0
+check "and is said" grep -q 'cannot write /nowhere/losses' err
+
+# --- lost while recording ---------------------------------------------------------------------
+helper_perfdata code lost >lost.data
+for tool in ptdump 'ptxed --raw code:0x401000'; do
+    # shellcheck disable=SC2086
+    counts $tool lost.data
+    besides=LOST
+    count "$tool: AUX record" TRUNCATED 1
+    besides=TRUNCATED
+    count "$tool: LOST record" LOST 5
+    ends "$tool: TRUNCATED" 1
+    # shellcheck disable=SC2086
+    $tool --quiet lost.data >out 2>err
+    check "$tool: --quiet does not hide losses" grep -q 'lost: 1 x TRUNCATED: .*remedy: ' err
+done
+
+# --- raw traces ---------------------------------------------------------------------------------
+# 1000: jmp 1000
+bytes ebfe >loop
+sync="$PSB 9901 7d001000000000 0223"
+bytes "$sync" 02f3 7d001000000000 >ovf
+for tool in ptdump 'ptxed --raw loop:0x1000 --pt'; do
+    # shellcheck disable=SC2086
+    counts $tool ovf
+    count "$tool: overflow" OVF 1
+    ends "$tool: overflow" 0
+done
+ptdump --strict ovf >out 2>err
+check "--strict: an overflow is a failure" test $? -eq 1
+ptxed --strict --raw loop:0x1000 --pt ovf >out 2>err
+check "--strict: an overflow is a failure (ptxed)" test $? -eq 1
+check "an overflow is said" grep -q 'lost: 1 x OVF: ' err
+
+bytes 000000 "$sync" >late
+counts ptdump late
+count "before the first PSB" skipped 3
+ends "before the first PSB" 0
+counts ptxed --raw loop:0x1000 --pt late
+count "before the first PSB (ptxed)" skipped 3
+
+# Damage (an unknown opcode), ten bytes of it, then a PSB: those ten are skipped.
+bytes "$sync" 02ff0000000000000000 "$sync" >bad
+counts ptdump bad
+besides=skipped
+count "damage" errors 1
+besides=errors
+count "damage" skipped 10
+ends "damage" 1
+counts ptxed --raw loop:0x1000 --pt bad
+besides=skipped
+count "damage (ptxed)" errors 1
+besides=errors
+count "damage (ptxed)" skipped 10
+
+bytes "$sync" 7d0010 >cut.pt
+counts ptdump cut.pt
+count "cut" cut 1
+ends "cut" 1
+counts ptxed --raw loop:0x1000 --pt cut.pt
+count "cut (ptxed)" cut 1
+ends "cut (ptxed)" 1
+
+bytes 0000 >none
+counts ptdump none
+besides=skipped
+count "no PSB" no-PSB 1
+counts ptxed --raw loop:0x1000 --pt none
+besides=skipped
+count "no PSB (ptxed)" no-PSB 1
+ends "no PSB (ptxed)" 2
+
+# A return into nowhere: code is missing.
+bytes c3 >ret
+bytes "$sync" 6d002000000000 06 >away
+counts ptxed --raw ret:0x1000 --pt away
+besides=skipped
+count "missing code" no-code 1
+check "errors per million are told" grep -qx 'rate [1-9][0-9]*' counts
+ends "missing code" 1
+
+# --- files -------------------------------------------------------------------------------------
+size=$(stat -c %s good.data)
+head -c $((size / 2)) good.data >half.data
+counts ptdump half.data
+check "a file that is cut is damaged" grep -qE '^(damaged|missing) [1-9]' counts
+check "and no success" test "$status" -ne 0
+done_testing
