@@ -34,8 +34,11 @@ static const struct {
     [PTL_SB_CAUSE_SPECIAL] = {"a mapping that the kernel made", "its code is in no file"},
     [PTL_SB_CAUSE_KERNEL] = {"no image of the kernel",
                              "record with --kcore, or name one with --kcore or --vmlinux"},
-    [PTL_SB_CAUSE_MODULE] = {"a kernel module", "record with --kcore, or name one with --kcore"},
-    [PTL_SB_CAUSE_BPF] = {"a BPF program", "record with --kcore, or name one with --kcore"},
+    [PTL_SB_CAUSE_MODULE] = {"a kernel module", "its file (.ko, not compressed) below a directory "
+                                                "named with --sysroot will do, or --kcore"},
+    [PTL_SB_CAUSE_BPF] =
+        {"code that the kernel made: a BPF program or a trampoline",
+         "record as root, so that perf saves the code of BPF programs, or with --kcore"},
 };
 
 /* --- notes ------------------------------------------------------------------------------ */

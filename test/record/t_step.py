@@ -114,7 +114,7 @@ def read_perf(path):
 
 def read_ptxed(path):
     """The same of ptxed."""
-    done = subprocess.run([PTXED, "--fields", "tid", path], capture_output=True, text=True)
+    done = subprocess.run([PTXED, "--merge", "--fields", "tid", path], capture_output=True, text=True)
     threads, other = collections.OrderedDict(), done.stderr.splitlines()
     for line in done.stdout.splitlines():
         words = line.split(None, 2)
@@ -258,16 +258,21 @@ def run_case(name, command, options, directory):
     sys.stdout.flush()
 
 
+def write_inputs(directory):
+    """What the programs read."""
+    with open(directory + "/text", "w") as out:
+        out.write("some words that repeat, some that do not: words\n" * 20)
+    with open(directory + "/script", "w") as out:
+        out.write("f() { i=0; while [ $i -lt 9 ]; do i=$((i + 1)); case $i in *7) echo $i;;"
+                  " esac; done; }\nf\nf\n")
+
+
 def main():
     names = [word for word in sys.argv[1:] if word not in EXTRA]
     with tempfile.TemporaryDirectory() as directory:
         build(directory)
         save_vdso(directory + "/vdso")
-        with open(directory + "/text", "w") as out:
-            out.write("some words that repeat, some that do not: words\n" * 20)
-        with open(directory + "/script", "w") as out:
-            out.write("f() { i=0; while [ $i -lt 9 ]; do i=$((i + 1)); case $i in *7) echo $i;;"
-                      " esac; done; }\nf\nf\n")
+        write_inputs(directory)
         for name, command, options in CASES:
             if not names or name in names:
                 run_case(name, command, options, directory)

@@ -151,6 +151,25 @@ PTL_API int ptl_space_load_vmlinux(struct ptl_space *space, const char *path,
  * ptl_space_load_elf(); other ELF files are PTL_BAD_IMAGE. */
 PTL_API int ptl_space_load_kcore(struct ptl_space *space, const char *path) PTL_MUST_CHECK;
 
+/* Where a kernel module was loaded, and what it was linked against. */
+struct ptl_module {
+    size_t size;   /* sizeof(struct ptl_module) */
+    uint64_t base; /* of its code, as /proc/modules has it */
+    void *context;
+    /* The address of a section (".text"), as /sys/module/NAME/sections has it; PTL_NOMAP: not
+     * known, then the kernel's rule is followed. May be NULL. */
+    int (*where)(void *context, const char *section, uint64_t *addr);
+    /* The address of a symbol of the kernel or of another module; PTL_NOMAP: not known, then what
+     * refers to it is left as it is in the file. May be NULL. */
+    int (*resolve)(void *context, const char *symbol, uint64_t *addr);
+};
+
+/* Map the code of a kernel module (a relocatable file, .ko): its sections as they lie in memory,
+ * relocated. Errors as ptl_space_load_elf(); other ELF files, and damaged ones, are
+ * PTL_BAD_IMAGE. */
+PTL_API int ptl_space_load_module(struct ptl_space *space, const char *path,
+                                  const struct ptl_module *config) PTL_MUST_CHECK;
+
 /* The build id (NT_GNU_BUILD_ID). `*len`: the size of `id` (20 bytes is usual, 64 ample), then
  * the length of the build id.
  * Errors: PTL_NOMAP (there is none that fits), and those of ptl_space_load_elf(). */

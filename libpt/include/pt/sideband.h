@@ -106,6 +106,11 @@ PTL_API int ptl_sideband_lane(struct ptl_sideband *sideband, uint32_t lane, uint
 PTL_API int ptl_sideband_build_id(struct ptl_sideband *sideband, const char *filename,
                                   const uint8_t *id, size_t len) PTL_MUST_CHECK;
 
+/* The code of a BPF program, `len` bytes (copied) at `addr`: there while KSYMBOL records say so;
+ * all the time if none tells of it. */
+PTL_API int ptl_sideband_bpf(struct ptl_sideband *sideband, uint64_t addr, const void *bytes,
+                             size_t len, const char *name) PTL_MUST_CHECK;
+
 PTL_API int ptl_sideband_finish(struct ptl_sideband *sideband) PTL_MUST_CHECK;
 
 /* Owned by the sideband. */

@@ -37,6 +37,12 @@ GElf_Shdr ptl__elf_shdr(const struct ptl__elf *elf, uint32_t i); /* i < shnum */
 int ptl__elf_data(const struct ptl__elf *elf, uint64_t offset, uint64_t size, Elf_Type type,
                   Elf_Data **data);
 
+/* Call `fn` for each symbol of .symtab, else .dynsym, in order. Names that do not end are left out.
+ * Stops when `fn` returns other than 0, and returns that; else 0 or PTL_NOMEM. elf_syms.c */
+int ptl__elf_each_symbol(const struct ptl__elf *elf,
+                         int (*fn)(void *context, const char *name, const GElf_Sym *sym),
+                         void *context);
+
 /* Is this segment one that the loader fills from the file? */
 static inline int ptl__is_load(const GElf_Phdr *ph)
 {

@@ -204,6 +204,24 @@ int ptl__symtab_elf(struct ptl__symtab **table, const struct ptl__elf *elf)
     return status;
 }
 
+int ptl__elf_each_symbol(const struct ptl__elf *elf,
+                         int (*fn)(void *context, const char *name, const GElf_Sym *sym),
+                         void *context)
+{
+    struct source sources[2];
+    GElf_Sym sym;
+    int status = find_tables(sources, elf);
+    const struct source *s = sources[0].count ? &sources[0] : &sources[1];
+
+    for (int i = 0; i < s->count && status == 0 && gelf_getsym(s->syms, i, &sym); i++) {
+        const char *name = (const char *)s->names->d_buf + sym.st_name;
+
+        if (sym.st_name < s->names->d_size && memchr(name, 0, s->names->d_size - sym.st_name))
+            status = fn(context, name, &sym);
+    }
+    return status;
+}
+
 /* The value of the symbol `name` in one table. */
 static int value_in(const struct source *s, const char *name, uint64_t *value)
 {

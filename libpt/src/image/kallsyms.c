@@ -4,6 +4,7 @@
  * address (hex), type letter, name and, for modules, a tab and "[module]". Capital letters
  * are global; 'a' and 'A' are absolute values, among them offsets into per-CPU data.
  */
+#include "image/kallsyms.h"
 #include "base/alloc.h"
 #include "image/section.h"
 #include "image/symbols.h"
@@ -57,30 +58,36 @@ static char *hex(char *s, uint64_t *value)
     return s;
 }
 
-/* One line, NUL-terminated. Lines of another form are skipped. */
-static int add_line(struct ptl__symlist *list, char *line)
+int ptl__kallsyms_line(char *line, struct ptl__kallsym *sym)
 {
-    struct ptl__sym sym = {.limit = UINT64_MAX};
-    char *at = hex(line, &sym.start);
-    char type;
+    char *at = hex(line, &sym->value);
 
     if (at == line || at[0] != ' ' || !at[1] || at[2] != ' ' || !at[3])
         return 0;
-    type = at[1];
+    sym->type = at[1];
     /* All addresses are 0 for those who may not see them. */
-    if (sym.start == 0 || type == 'a' || type == 'A')
+    if (sym->value == 0 || sym->type == 'a' || sym->type == 'A')
         return 0;
     at += 3;
     at[strcspn(at, " \t\r")] = '\0';
-    if (!*at)
+    sym->name = at;
+    return *at != '\0';
+}
+
+static int add_line(struct ptl__symlist *list, char *line)
+{
+    struct ptl__sym sym = {.limit = UINT64_MAX};
+    struct ptl__kallsym is;
+
+    if (!ptl__kallsyms_line(line, &is))
         return 0;
-    sym.name = at;
-    sym.end = sym.start;
-    if (type == 'w' || type == 'W')
+    sym.start = sym.end = is.value;
+    sym.name = is.name;
+    if (is.type == 'w' || is.type == 'W')
         sym.rank = PTL__RANK_WEAK;
     else
-        sym.rank = type >= 'A' && type <= 'Z' ? PTL__RANK_GLOBAL : PTL__RANK_LOCAL;
-    if (strchr("tTwW", type))
+        sym.rank = is.type >= 'A' && is.type <= 'Z' ? PTL__RANK_GLOBAL : PTL__RANK_LOCAL;
+    if (strchr("tTwW", is.type))
         sym.rank = (uint8_t)(sym.rank + PTL__RANK_FUNCTION);
     return ptl__symlist_add(list, &sym);
 }
@@ -106,27 +113,32 @@ static int parse(char *text, size_t len, struct ptl__symtab **table)
     return status < 0 ? status : PTL_NOMAP;
 }
 
+int ptl__kallsyms_read(const char *path, char **text, size_t *len)
+{
+    uint64_t size;
+    int fd = ptl__open_regular(path, &size), status, saved;
+
+    if (fd < 0)
+        return fd;
+    status = read_all(fd, size, text, len);
+    saved = errno;
+    (void)close(fd);
+    errno = saved;
+    return status;
+}
+
 int ptl_symbols_add_kallsyms(struct ptl_symbols *symbols, const char *path)
 {
     struct ptl__symtab *table = NULL;
-    uint64_t size;
     size_t len = 0;
     char *text = NULL;
-    int fd, status;
+    int status;
 
     if (!symbols || !path)
         return PTL_INVALID;
-    fd = ptl__open_regular(path, &size);
-    if (fd < 0)
-        return fd;
-    status = read_all(fd, size, &text, &len);
-    if (status < 0) {
-        int saved = errno;
-        (void)close(fd);
-        errno = saved;
+    status = ptl__kallsyms_read(path, &text, &len);
+    if (status < 0)
         return status;
-    }
-    (void)close(fd);
     status = parse(text, len, &table);
     if (status < 0)
         return status;

@@ -3,10 +3,13 @@
  * kernel.c - finding the kernel's code.
  *
  * In this order: what the user names; kcore_dir of the recording (`perf record --kcore`); a
- * vmlinux of the release that was recorded; /proc/kcore, if this is the kernel that was
- * recorded. A kcore holds the code as it ran, with modules and patches; a vmlinux does not.
+ * vmlinux with the build id that was recorded in perf's cache; a vmlinux of the release;
+ * /proc/kcore, if this is the kernel that was recorded. A kcore holds the code as it ran, with
+ * modules and patches; a vmlinux does not, so modules are loaded from their files (modules.c).
  */
+#include "base/alloc.h"
 #include "session/session.h"
+#include "sideband/cache.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +25,7 @@ static int load_kcore(struct ptl_session *s, const char *path)
 {
     char inside[PATH_SIZE];
     struct stat st;
+    int status;
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         int n = snprintf(inside, sizeof(inside), "%s/kcore", path);
@@ -30,7 +34,9 @@ static int load_kcore(struct ptl_session *s, const char *path)
             return PTL_BAD_FILE;
         path = inside;
     }
-    return ptl_space_load_kcore(s->base, path);
+    status = ptl_space_load_kcore(s->base, path);
+    s->have_kcore = status == 0;
+    return status;
 }
 
 static int load_kcore_dir(struct ptl_session *s)
@@ -42,8 +48,7 @@ static int load_kcore_dir(struct ptl_session *s)
     return !dir || n < 0 || (size_t)n >= sizeof(path) ? PTL_BAD_FILE : load_kcore(s, path);
 }
 
-/* Is this the machine, and the kernel, that was recorded? */
-static int is_this_kernel(const struct ptl_session *s)
+int ptl__session_is_here(const struct ptl_session *s)
 {
     const struct ptl_perf_info *info = ptl_perf_info(s->perf);
     struct utsname uts;
@@ -54,19 +59,30 @@ static int is_this_kernel(const struct ptl_session *s)
 
 /* --- vmlinux ------------------------------------------------------------------------------ */
 
-/* The kernel ran above where it was linked: "[kernel.kallsyms]_text" says where `_text` was. */
-static int load_vmlinux(struct ptl_session *s, const char *path)
+/* How far above where it was linked the kernel ran: "[kernel.kallsyms]_text" says where `_text`
+ * was. */
+static uint64_t slide_of(const struct ptl_session *s, const char *path)
 {
     struct ptl_rec_mmap map;
     const char *symbol;
     uint64_t linked;
 
     if (!ptl__session_kernel_map(s, &map))
-        return ptl_space_load_vmlinux(s->base, path, 0);
+        return 0;
     symbol = map.filename + strlen("[kernel.kallsyms]");
-    if (ptl_elf_symbol(path, *symbol ? symbol : "_text", &linked) < 0)
-        linked = map.addr;
-    return ptl_space_load_vmlinux(s->base, path, map.addr - linked);
+    return ptl_elf_symbol(path, *symbol ? symbol : "_text", &linked) < 0 ? 0 : map.addr - linked;
+}
+
+static int load_vmlinux(struct ptl_session *s, const char *path)
+{
+    uint64_t slide = slide_of(s, path);
+    int status = ptl_space_load_vmlinux(s->base, path, slide);
+
+    if (status < 0)
+        return status;
+    s->vmlinux = ptl__strdup(path);
+    s->slide = slide;
+    return s->vmlinux ? 0 : PTL_NOMEM;
 }
 
 static const char *const vmlinux_places[] = {
@@ -77,20 +93,41 @@ static const char *const vmlinux_places[] = {
     "/lib/modules/%s/vmlinux",
 };
 
-/* Is the build the one recorded? Without ids the release has to do. */
-static int is_other_build(const struct ptl_session *s, const char *path)
+/* The build id of the kernel that ran, or NULL. */
+static const struct ptl_perf_build_id *kernel_id(const struct ptl_session *s)
 {
     const struct ptl_perf_build_id *ids;
-    uint8_t id[64];
-    size_t count, len = sizeof(id);
+    size_t count;
 
-    if (ptl_elf_build_id(path, id, &len) < 0)
-        return 0;
     ids = ptl_perf_build_ids(s->perf, &count);
     for (size_t i = 0; i < count; i++)
         if (strncmp(ids[i].filename, "[kernel.kallsyms]", 17) == 0)
-            return len > ids[i].size || memcmp(id, ids[i].id, len) != 0;
-    return 0;
+            return &ids[i];
+    return NULL;
+}
+
+/* Is the build the one recorded? Without ids the release has to do. */
+static int is_other_build(const struct ptl_session *s, const char *path)
+{
+    const struct ptl_perf_build_id *wanted = kernel_id(s);
+    uint8_t id[64];
+    size_t len = sizeof(id);
+
+    if (!wanted || ptl_elf_build_id(path, id, &len) < 0)
+        return 0;
+    return len > wanted->size || memcmp(id, wanted->id, len) != 0;
+}
+
+static int find_cached(struct ptl_session *s, const char *dir)
+{
+    const struct ptl_perf_build_id *id = kernel_id(s);
+    char path[PATH_SIZE];
+
+    for (unsigned n = 0; dir && id && ptl__sb_cached(path, sizeof(path), dir, id->id, id->size, n);
+         n++)
+        if (!is_other_build(s, path) && load_vmlinux(s, path) == 0)
+            return 0;
+    return PTL_BAD_FILE;
 }
 
 static int find_vmlinux(struct ptl_session *s, const char *sysroot)
@@ -126,23 +163,42 @@ static int is_traced(const struct ptl_session *s)
     return !s->pt->event || !(s->pt->event->attr.flags & PTL_ATTR_EXCLUDE_KERNEL);
 }
 
-int ptl__session_kernel(struct ptl_session *s, const struct ptl_session_config *config)
+static int find_kernel(struct ptl_session *s, const struct ptl_session_config *config)
+{
+    if (load_kcore_dir(s) == 0 || find_cached(s, config->buildid_dir) == 0 ||
+        find_vmlinux(s, config->sysroot) == 0)
+        return 0;
+    return !config->sysroot && ptl__session_is_here(s) ? load_kcore(s, "/proc/kcore")
+                                                       : PTL_BAD_FILE;
+}
+
+static int note_missing(struct ptl_session *s)
 {
     const char *release = ptl_perf_info(s->perf)->osrelease;
     const char *dir = ptl_perf_directory(s->perf);
 
-    if (config->kcore)
-        return named(s, config->kcore, load_kcore(s, config->kcore));
-    if (config->vmlinux)
-        return named(s, config->vmlinux, load_vmlinux(s, config->vmlinux));
-    if (!is_traced(s) || load_kcore_dir(s) == 0 || find_vmlinux(s, config->sysroot) == 0)
-        return 0;
-    if (!config->sysroot && is_this_kernel(s) && load_kcore(s, "/proc/kcore") == 0)
-        return 0;
     return ptl__session_note(
         s, 1,
         "no kernel image: there is no %s%s, no vmlinux of Linux %s; code of the kernel cannot "
         "be shown. Record with --kcore, or name one with --kcore or --vmlinux",
         dir ? dir : "", dir ? "/kcore_dir/kcore" : "kcore_dir in the recording",
         release ? release : "(release not recorded)");
+}
+
+static int load_kernel(struct ptl_session *s, const struct ptl_session_config *config)
+{
+    if (config->kcore)
+        return named(s, config->kcore, load_kcore(s, config->kcore));
+    if (config->vmlinux)
+        return named(s, config->vmlinux, load_vmlinux(s, config->vmlinux));
+    return !is_traced(s) || find_kernel(s, config) == 0 ? 0 : note_missing(s);
+}
+
+int ptl__session_kernel(struct ptl_session *s, const struct ptl_session_config *config)
+{
+    int status = load_kernel(s, config);
+
+    if (status < 0 || s->have_kcore || (!is_traced(s) && !config->vmlinux))
+        return status;
+    return ptl__session_modules(s, config);
 }

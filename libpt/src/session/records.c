@@ -161,6 +161,8 @@ static int fill_one(struct fill *fill, struct ptl_sideband *sb, int first)
     if (status == 0)
         status = add_build_ids(fill->session, sb);
     if (status == 0)
+        status = ptl__session_bpf(fill->session, sb);
+    if (status == 0)
         status = add_records(fill, sb, source, first);
     if (status == 0)
         status = tell_tasks(fill, sb);

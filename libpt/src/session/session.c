@@ -148,6 +148,7 @@ void ptl_session_close(struct ptl_session *s)
     ptl_perf_close(s->perf);
     ptl__free(s->notes);
     ptl__free(s->beside);
+    ptl__free(s->vmlinux);
     ptl__free(s);
 }
 

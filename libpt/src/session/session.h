@@ -6,6 +6,8 @@
  *   setup.c    processor, timing, filters
  *   records.c  the recording's records into sidebands
  *   kernel.c   kernel images
+ *   modules.c  kernel modules, where no kcore has them
+ *   bpf.c      code of BPF programs, from the header
  *   vdso.c     the [vdso] of this machine
  *   seek.c     where to begin for a time
  *   decoder.c  a flow and a cursor for a queue
@@ -29,7 +31,10 @@ struct ptl_session {
     struct ptl_losses losses;
     struct ptl_session_note *notes;
     size_t note_count, note_cap;
-    char *beside; /* directory of the recording, with a slash at its end; or "" */
+    char *beside;  /* directory of the recording, with a slash at its end; or "" */
+    char *vmlinux; /* the file that was loaded, and how far above where it was linked; or NULL */
+    uint64_t slide;
+    uint8_t have_kcore;
     uint8_t timeless;
     uint8_t by_thread; /* queues are of threads */
 };
@@ -43,6 +48,15 @@ void ptl__session_setup(struct ptl_session *session, const struct ptl_session_co
 
 /* kernel.c: into session->base. */
 int ptl__session_kernel(struct ptl_session *session, const struct ptl_session_config *config);
+
+/* Is this the machine, and the kernel, that was recorded? */
+int ptl__session_is_here(const struct ptl_session *session);
+
+/* modules.c: into session->base. */
+int ptl__session_modules(struct ptl_session *session, const struct ptl_session_config *config);
+
+/* bpf.c: what the header knows into the sideband. */
+int ptl__session_bpf(const struct ptl_session *session, struct ptl_sideband *sideband);
 
 /* vdso.c: into session->vdso, if it is that of the recording. */
 int ptl__session_vdso(struct ptl_session *session);

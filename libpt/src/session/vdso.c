@@ -9,7 +9,6 @@
 
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/utsname.h>
 
 #define EHDR_SIZE   64 /* ELF64, and where in it: */
 #define E_SHOFF     40
@@ -50,15 +49,6 @@ static int has_id(const struct ptl_session *s, const uint8_t *id, size_t len)
     return known;
 }
 
-static int is_here(const struct ptl_session *s)
-{
-    const struct ptl_perf_info *info = ptl_perf_info(s->perf);
-    struct utsname uts;
-
-    return info->hostname && info->osrelease && uname(&uts) == 0 &&
-           strcmp(uts.nodename, info->hostname) == 0 && strcmp(uts.release, info->osrelease) == 0;
-}
-
 int ptl__session_vdso(struct ptl_session *s)
 {
     const uint8_t *elf = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -72,7 +62,7 @@ int ptl__session_vdso(struct ptl_session *s)
     if (status < 0)
         return status;
     known = ptl_section_build_id(s->vdso, id, &len) == 0 ? has_id(s, id, len) : -1;
-    if (known == 0 || (known < 0 && !is_here(s))) {
+    if (known == 0 || (known < 0 && !ptl__session_is_here(s))) {
         ptl_section_unref(s->vdso);
         s->vdso = NULL;
     }

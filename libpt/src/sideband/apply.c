@@ -277,18 +277,33 @@ static int apply_mmap(struct at *at)
 
 /* --- the kernel's code -------------------------------------------------------------------- */
 
-/* BPF programs: their code is in no file; the name explains errors. */
-static int apply_ksymbol(struct at *at)
+/* What the kernel makes at run time: BPF programs, and code "out of line" (trampolines). Its bytes
+ * are in the recording, or else in no file; the name explains errors. */
+static int unknown_ksymbol(struct at *at)
 {
     uint32_t problem;
-    int status;
+    int status = ptl__sb_problem(at->sb, at->rec.u.ksymbol.name, PTL_SB_CAUSE_BPF, 0, &problem);
 
-    if (at->rec.u.ksymbol.ksym_type != 1 || (at->rec.u.ksymbol.flags & 1))
-        return 0;
-    status = ptl__sb_problem(at->sb, at->rec.u.ksymbol.name, PTL_SB_CAUSE_BPF, 0, &problem);
     return status < 0 ? status
                       : ptl__sb_lose(at->sb, PTL_TIMELINE_KERNEL, at->rec.u.ksymbol.addr,
                                      at->rec.u.ksymbol.len, problem);
+}
+
+static int apply_ksymbol(struct at *at)
+{
+    int gone = at->rec.u.ksymbol.flags & 1;
+    const struct bpf *bpf = ptl__sb_bpf(at->sb, at->rec.u.ksymbol.addr);
+    int status = 0;
+
+    if (bpf && gone)
+        status = ptl_timeline_unmap(at->sb->timeline, PTL_TIMELINE_KERNEL, at->when, bpf->addr,
+                                    bpf->size);
+    else if (bpf)
+        status = ptl_timeline_map(at->sb->timeline, PTL_TIMELINE_KERNEL, at->when, bpf->addr,
+                                  bpf->section, 0, bpf->size);
+    else if (!gone)
+        status = unknown_ksymbol(at);
+    return status == PTL_INVALID ? 0 : status; /* an address at the end of the world */
 }
 
 static int poke(struct at *at, uint64_t when, struct ptl_span bytes)
@@ -457,6 +472,8 @@ int ptl__sb_apply(struct ptl_sideband *sb)
     status = begin_lanes(&at);
     if (status == 0)
         status = poke_back(sb);
+    if (status >= 0)
+        status = ptl__sb_bpf_untold(sb);
     for (size_t i = 0; i < sb->items_count && status >= 0; i++) {
         status = apply_jits(sb, sb->items[i].tsc - (sb->items[i].tsc != 0));
         if (status >= 0)

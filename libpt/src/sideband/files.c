@@ -3,15 +3,12 @@
  * files.c - from the name in a mapping to a file with the bytes that were mapped.
  *
  * The file of that name below the sysroot, if it is the build that ran; else perf's build-id
- * cache, whose layout is
- *
- *     DIR/.build-id/ab/cdef...            link to the directory of the file, or
- *     DIR/.build-id/ab/cdef.../elf        (a file in older caches: the link itself)
- *     DIR/.build-id/ab/cdef.../vdso       for [vdso]
+ * cache.
  *
  * Each name is looked for once.
  */
 #include "base/alloc.h"
+#include "sideband/cache.h"
 #include "sideband/sideband.h"
 
 #include <errno.h>
@@ -54,23 +51,15 @@ static const struct known_id *known_id(const struct ptl_sideband *sb, const char
 
 static int in_cache(struct ptl_sideband *sb, const struct file *file, struct ptl_section **section)
 {
-    static const char *const ends[] = {"/elf", "/vdso", ""};
-    char hex[2 * sizeof(file->id) + 1], path[PATH_SIZE];
+    char path[PATH_SIZE];
 
     *section = NULL;
     if (!sb->buildid_dir || !file->id_size)
         return 0;
-    for (unsigned i = 0; i < file->id_size; i++)
-        snprintf(hex + 2 * (size_t)i, 3, "%02x", file->id[i]);
-    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-        int n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", sb->buildid_dir, hex,
-                         hex + 2, ends[i]);
-
-        if (n < 0 || (size_t)n >= sizeof(path))
-            return 0;
+    for (unsigned n = 0;
+         ptl__sb_cached(path, sizeof(path), sb->buildid_dir, file->id, file->id_size, n); n++)
         if (ptl_files_get(sb->cache, path, section) == 0 && !is_other(file, *section))
             return 1;
-    }
     *section = NULL;
     return 0;
 }

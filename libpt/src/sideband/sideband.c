@@ -58,6 +58,7 @@ void ptl_sideband_free(struct ptl_sideband *sb)
     for (size_t i = 0; i < sb->jits_count; i++)
         ptl_section_unref(sb->jits[i].section);
     ptl__sb_free_files(sb);
+    ptl__sb_free_bpf(sb);
     ptl__free(sb->sources);
     ptl__free(sb->items);
     ptl__free(sb->processes);

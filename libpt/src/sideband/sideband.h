@@ -8,6 +8,7 @@
  *   tasks.c     processes, threads and their names
  *   files.c     from the names in records to sections
  *   lost.c      what could not be used, and why
+ *   bpf.c       code of BPF programs
  *   jitdump.c   code that a JIT compiler wrote down
  */
 #ifndef LIBPT_SIDEBAND_SIDEBAND_H
@@ -101,6 +102,13 @@ struct jit_code {
     struct ptl_section *section;
 };
 
+/* bpf.c */
+struct bpf {
+    uint64_t addr, size;
+    struct ptl_section *section;
+    uint8_t told; /* a record tells of it */
+};
+
 #define ARRAY(type, name)                                                                          \
     type *name;                                                                                    \
     size_t name##_count, name##_cap
@@ -124,6 +132,7 @@ struct ptl_sideband {
     ARRAY(struct lost, lost);
     ARRAY(struct ptl_sb_problem, problems);
     ARRAY(struct jit_code, jits);
+    ARRAY(struct bpf, bpfs);
     struct ptl__map by_pid, by_tid, by_name, by_lane; /* to the index; by_lane: of its thread */
     size_t jits_done;
     struct ptl_section *vdso;
@@ -173,6 +182,11 @@ int ptl__sb_lose(struct ptl_sideband *sb, uint32_t space, uint64_t addr, uint64_
                  uint32_t problem);
 /* PTL_SB_CAUSE_*: what a name without a file means; UNKNOWN: it may have one. */
 uint8_t ptl__sb_name_cause(const char *name);
+
+/* bpf.c: the code at an address, or NULL; map what no record tells of. */
+const struct bpf *ptl__sb_bpf(const struct ptl_sideband *sb, uint64_t addr);
+int ptl__sb_bpf_untold(struct ptl_sideband *sb);
+void ptl__sb_free_bpf(struct ptl_sideband *sb);
 
 /* jitdump.c: read the file that the mapping names; its code becomes jits. */
 int ptl__sb_jitdump(struct ptl_sideband *sb, const struct wanted *wanted, uint32_t pid);

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recorded programs on per-CPU buffers, with context switches.
+
+The programs of t_step.py are recorded by the software recorder with --truth. helper_percpu plays
+what each thread executed on one or two processors, in every form that recorders know (SWITCH,
+SWITCH_CPU_WIDE, sched:sched_switch; one stream for all, or PSB and AUX record with each switch).
+ptxed and perf must then list the truth, thread by thread.
+Arguments: names of cases to run (default all).
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import t_step as step  # noqa: E402
+
+HELPER = step.BUILD + "/bin/test/helper_percpu"
+
+# What is recorded once is replayed in these forms; perf: it is asked, too. Returns that go by the
+# calls of their thread over times without trace are nothing for perf, which has one stack for
+# the processor; sched_switch needs the formats of tracepoints in the file.
+FORMS = [
+    ("one CPU", [], 1),
+    ("one CPU, per task", ["task"], 1),
+    ("CPU-wide", ["wide"], 1),
+    ("CPU-wide, two CPUs", ["wide", "cpus=2"], 1),
+    ("two CPUs, per task", ["task", "cpus=2"], 1),
+    ("sched_switch", ["sched"], 0),
+    ("calls of threads", ["calls"], 0),
+]
+
+# More threads, processes and mappings than there are processors.
+MANY = ["pipeline", "gzip", "threads", "forktree", "signals", "selfmod", "load", "crash-thread",
+        "thread-exec", "compat"]
+
+
+def record(name, command, options, directory):
+    """Returns the truth, or None if the program cannot run here."""
+    command = [word.replace("@", directory) for word in command]
+    if "/" in command[0] and not os.path.exists(command[0]):
+        print("skipped: %s: no program" % name)
+        return None
+    event = ["-e", options["event"]] if "event" in options else []
+    subprocess.run([step.PTCAPTURE, "-q", "--backend", "step", "--truth", directory + "/truth",
+                    "-o", directory + "/perf.data"] + event + ["--"] + command,
+                   capture_output=True, stdin=subprocess.DEVNULL)
+    truth = step.read_truth(directory + "/truth")
+    if options.get("may_fail") and sum(len(ips) for ips in truth.values()) < 100:
+        print("skipped: %s: cannot run here" % name)
+        return None
+    return truth
+
+
+def check_form(name, form, options, ask_perf, directory, truth):
+    label = "%s, %s" % (name, form)
+    path = directory + "/cpu.data"
+    before = step.failures
+    made = subprocess.run([HELPER, directory + "/perf.data", path] + options, capture_output=True,
+                          text=True)
+    if made.returncode:
+        step.fail(label, made.stderr)
+        return
+    readers = [("ptxed", step.read_ptxed)]
+    if ask_perf and step.PERF:
+        readers.append(("perf", step.read_perf))
+    for who, read in readers:
+        got, other = read(path)
+        for line in other[:3]:
+            step.fail(label, "%s says: %s" % (who, line))
+        step.compare(label, who, truth, got)
+    if step.failures == before:
+        print("ok: %s: %s, as %s" % (label, made.stdout.strip(),
+                                     " and ".join(who for who, _ in readers)))
+    sys.stdout.flush()
+
+
+def main():
+    if not os.path.exists(step.PTXED):
+        return 77
+    with tempfile.TemporaryDirectory() as directory:
+        step.build(directory)
+        step.write_inputs(directory)
+        for name, command, options in step.CASES:
+            if len(sys.argv) > 1 and name not in sys.argv[1:]:
+                continue
+            truth = record(name, command, options, directory)
+            if not truth:
+                continue
+            forms = FORMS if name in MANY else FORMS[1:2]
+            for form, arguments, ask_perf in forms:
+                check_form(name, form, arguments, ask_perf, directory, truth)
+    print("%d failed" % step.failures)
+    return 1 if step.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
