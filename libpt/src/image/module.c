@@ -28,7 +28,7 @@ struct module {
     Elf_Data *strings;      /* names of sections */
     Elf_Data *syms, *names; /* the symbol table, and the names in it; NULL: none */
     uint64_t budget; /* bytes that may still be copied: sections of real files do not overlap */
-    uint64_t *addr;         /* of each section; 0: not in memory, or not known */
+    uint64_t *addr;  /* of each section; 0: not in memory, or not known */
 };
 
 /* --- sections ------------------------------------------------------------------------ */
@@ -224,8 +224,7 @@ static int load(struct ptl_space *space, struct module *m)
     struct ptl__node *before;
     int status = 0, mapped = 0;
 
-    if (m->elf->type != ET_REL || !m->elf->is64 || !m->elf->shnum ||
-        m->elf->shnum > MAX_SECTIONS)
+    if (m->elf->type != ET_REL || !m->elf->is64 || !m->elf->shnum || m->elf->shnum > MAX_SECTIONS)
         return PTL_BAD_IMAGE;
     m->budget = m->elf->size;
     if ((status = read_strings(m)) < 0 || (status = read_symbols(m)) < 0 ||
