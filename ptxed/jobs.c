@@ -67,8 +67,9 @@ struct jobs {
 /* What is counted or judged over the whole trace is not known in the middle of it. */
 static int in_one_piece(const struct ptxed *x)
 {
-    return (x->flow.flags & PTL_FLOW_COLD_BLOCKS) || (x->print & (PRINT_CHECK | PRINT_BLOCKS)) ||
-           x->flow.cursor;
+    return (x->flow.flags & PTL_FLOW_COLD_BLOCKS) ||
+           (x->print & (PRINT_CHECK | PRINT_BLOCKS | PRINT_STAT_FUNCTIONS)) ||
+           marks_given(&x->marks) || x->flow.cursor;
 }
 
 /* By default text is made by one thread: it is made about as fast as memory takes it. */

@@ -32,7 +32,7 @@ static void add_symbol(struct out *text, const struct line_style *style,
                        const struct ptl_section *section, const uint8_t *bytes, uint64_t ip)
 {
     uint64_t offset;
-    const char *name = symbol_of(style, section, bytes, ip, &offset);
+    const char *name = style->names ? symbol_of(style, section, bytes, ip, &offset) : NULL;
     int n;
 
     if (!name)
@@ -74,7 +74,7 @@ static void json_line(struct out *out, const struct line_style *style,
                       const uint8_t *bytes, uint64_t ip)
 {
     uint64_t offset;
-    const char *name = symbol_of(style, section, bytes, ip, &offset);
+    const char *name = style->names ? symbol_of(style, section, bytes, ip, &offset) : NULL;
     char buf[TEXT_INSN_MAX];
     struct json json;
     size_t n;
@@ -113,8 +113,29 @@ static void check_insn(const struct line_check *check, const struct ptl_insn *in
     }
 }
 
+/* The function of instruction `i`. Returns 0 or -1 without memory. */
+static int add_part(struct out *parts, const struct line_style *style,
+                    const struct ptl_block *block, uint32_t i, uint32_t code)
+{
+    uint64_t offset = 1;
+    const char *name =
+        symbol_of(style, block->section, block->bytes + code, block->ip + code, &offset);
+    struct function_part part = {
+        .first = i,
+        .function = functions_number(style->functions, block->section, name),
+        .entry = name && offset == 0,
+    };
+    struct function_part *last = (struct function_part *)(void *)(parts->buf + parts->len);
+
+    if (part.function == UINT32_MAX)
+        return -1;
+    if (!parts->len || last[-1].function != part.function || part.entry)
+        out_write(parts, (const char *)&part, sizeof(part));
+    return parts->error ? -1 : 0;
+}
+
 /* The lines and marks of the block. Returns 0 or -1 without memory. */
-static int make(struct out *text, uint32_t *marks, const struct ptl_block *block,
+static int make(struct out *text, uint32_t *marks, struct out *parts, const struct ptl_block *block,
                 const struct line_style *style, const struct line_check *check)
 {
     uint32_t code = 0;
@@ -133,6 +154,8 @@ static int make(struct out *text, uint32_t *marks, const struct ptl_block *block
             json_line(text, style, block->section, &insn, bytes, ip);
         else
             add_line(text, style, block->section, &insn, bytes, ip);
+        if (style->functions && add_part(parts, style, block, i, code))
+            return -1;
         if (check)
             check_insn(check, &insn, bytes, ip);
         code += insn.size;
@@ -149,32 +172,41 @@ static int make(struct out *text, uint32_t *marks, const struct ptl_block *block
     return 0;
 }
 
+/* One allocation for all of it. */
+static struct lines *pack(const struct ptl_block *block, const struct out *text,
+                          const uint32_t *marks, const struct out *parts)
+{
+    size_t mark_bytes = ((size_t)block->ninsn + 1) * sizeof(uint32_t);
+    struct lines *lines = malloc(sizeof(*lines) + mark_bytes + parts->len + text->len);
+    char *behind;
+
+    if (!lines)
+        return NULL;
+    behind = (char *)lines->marks + mark_bytes;
+    lines->len = (uint32_t)text->len;
+    lines->ninsn = block->ninsn;
+    lines->npart = (uint32_t)(parts->len / sizeof(struct function_part));
+    lines->parts = (const struct function_part *)(void *)behind;
+    lines->str = behind + parts->len;
+    memcpy(lines->marks, marks, mark_bytes);
+    memcpy(behind, parts->buf, parts->len);
+    memcpy(behind + parts->len, text->buf, text->len);
+    return lines;
+}
+
 static struct lines *build(const struct ptl_block *block, const struct line_style *style,
                            const struct line_check *check)
 {
-    size_t head = sizeof(struct lines) + ((size_t)block->ninsn + 1) * sizeof(uint32_t);
-    struct out text;
-    struct lines *lines = NULL;
     uint32_t *marks = calloc((size_t)block->ninsn + 1, sizeof(*marks));
+    struct out text = {0}, parts = {0};
+    struct lines *lines = NULL;
 
-    if (out_open_memory(&text) || !marks) {
-        free(text.buf);
-        free(marks);
-        return NULL;
-    }
-    if (!make(&text, marks, block, style, check))
-        lines = malloc(head + text.len);
-    if (lines) {
-        char *str = (char *)lines + head;
-        lines->len = (uint32_t)text.len;
-        lines->ninsn = block->ninsn;
-        lines->str = str;
-        memcpy(lines->marks, marks, head - sizeof(*lines));
-        if (text.len)
-            memcpy(str, text.buf, text.len);
-    }
+    if (marks && !out_open_memory(&text) && !out_open_memory(&parts) &&
+        !make(&text, marks, &parts, block, style, check))
+        lines = pack(block, &text, marks, &parts);
     free(marks);
     free(text.buf);
+    free(parts.buf);
     return lines;
 }
 

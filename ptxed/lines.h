@@ -11,6 +11,7 @@
 #ifndef PTXED_LINES_H
 #define PTXED_LINES_H
 
+#include "functions.h"
 #include "out.h"
 #include "section_symbols.h"
 #include "text_insn.h"
@@ -20,9 +21,11 @@
 struct line_style {
     uint8_t raw;                        /* bytes of the instruction */
     uint8_t json;                       /* a JSON object for each line */
+    uint8_t names;                      /* show symbols */
     struct text_insn *text;             /* disassembly; NULL: none */
     const struct ptl_symbols *symbols;  /* by address; NULL: none */
     struct section_symbols *by_section; /* for recordings; NULL: none */
+    struct functions *functions;        /* tell functions apart; NULL: do not */
 };
 
 /* What --check found, if anything. */
@@ -35,8 +38,10 @@ struct line_check {
 struct lines {
     uint32_t len; /* of all lines */
     uint32_t ninsn;
-    const char *str;  /* the lines; behind the marks */
-    uint32_t marks[]; /* where each line begins in str; marks[ninsn] is the end */
+    const char *str; /* the lines; behind the parts */
+    uint32_t npart;
+    const struct function_part *parts; /* by function, if asked for; behind the marks */
+    uint32_t marks[];                  /* where each line begins in str; marks[ninsn] is the end */
 };
 
 /* The lines of the block, from its `user` field or made now. `check` may be NULL.

@@ -54,6 +54,7 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
     losses.insns = stats->insns;
     losses.count[PTL_LOSS_CUT] = (uint64_t)(cut && !unsynced);
     losses.count[PTL_LOSS_UNSYNCED] = (uint64_t)unsynced;
+    marks_report(&x->marks, x->prog, name);
     if (stats->errors)
         explain_errors(x, stats);
     if (losses_report(&x->losses, name, &losses, 0))
@@ -144,7 +145,7 @@ static int decode_trace(struct ptxed *x, struct printer *printer)
 }
 
 /* Returns 0 or a negative status. */
-static int open_printer(struct printer *printer, const struct ptxed *x)
+static int open_printer(struct printer *printer, struct ptxed *x)
 {
     memset(printer, 0, sizeof(*printer));
     printer->flags = x->print;
@@ -153,6 +154,17 @@ static int open_printer(struct printer *printer, const struct ptxed *x)
     printer->style.json = (x->print & PRINT_JSON) != 0;
     if (out_open(&printer->out, STDOUT_FILENO, OUT_SIZE))
         return PTL_NOMEM;
+    printer->style.names = x->symbols;
+    if ((x->print & PRINT_STAT_FUNCTIONS) || marks_given(&x->marks)) {
+        printer->style.functions = functions_new();
+        if (!printer->style.functions)
+            return PTL_NOMEM;
+    }
+    if (marks_given(&x->marks)) {
+        printer->marks = &x->marks;
+        x->between = marks_begin(&x->marks);
+        printer->between = &x->between;
+    }
     if (!x->no_inst && text_insn_new(&printer->style.text, x->att))
         return PTL_NOMEM;
     if ((x->print & PRINT_CHECK) && text_insn_new(&printer->check_text, 0))
@@ -167,6 +179,7 @@ static int close_printer(struct printer *printer, const struct ptxed *x, int sta
 
     text_insn_free(printer->style.text);
     text_insn_free(printer->check_text);
+    functions_free(printer->style.functions);
     /* A reader that has had enough (EPIPE) is no failure of ours. */
     if (!error || error == EPIPE)
         return error ? EXIT_ALL : status;
@@ -183,7 +196,7 @@ static int run(struct ptxed *x)
     fflush(stdout); /* what --verbose said */
     status = open_printer(&printer, x);
 
-    if (!status && x->symbols && !x->recording.path) {
+    if (!status && ptxed_wants_symbols(x) && !x->recording.path) {
         status = ptl_symbols_new(&symbols, x->space);
         printer.style.symbols = symbols;
     }

@@ -75,6 +75,18 @@ static int set_json(void *context, const struct opt *opt, const char *arg)
     return 0;
 }
 
+/* opt->value is the offset of a struct mark. */
+static int set_mark(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    if (!mark_parse((struct mark *)(void *)((char *)x + opt->value), arg))
+        return 0;
+    opts_error(x->prog, "%s: bad argument: %s, not a function, an address or ptwrite[:value].",
+               opt->name, arg);
+    return FAILED;
+}
+
 static int choose_decoder(void *context, const struct opt *opt, const char *arg)
 {
     struct ptxed *x = context;
@@ -254,6 +266,15 @@ static const struct opt table[] = {
     FILTER("1"),
     FILTER("2"),
     FILTER("3"),
+    {.name = "", .help = "what ran between two marks"},
+    {"--select:from", NULL, "<mark>",
+     "From a mark on: a function (its first instruction), an address, ptwrite:value or any "
+     "ptwrite. "
+     "Again after each --select:to.",
+     set_mark, offsetof(struct ptxed, marks.from), 0, NULL},
+    {"--select:to", NULL, "<mark>",
+     "up to a mark, without it; for each thread or processor on its own.", set_mark,
+     offsetof(struct ptxed, marks.to), 0, NULL},
     {.name = "", .help = "instructions"},
     {"--no-inst", NULL, NULL, "only addresses.", FLAG(no_inst), 0, NULL},
     {"--raw-insn", NULL, NULL, "the bytes of the instruction.", FLAG(raw_insn), 0, NULL},
@@ -310,6 +331,9 @@ static const struct opt table[] = {
      0, NULL},
     {"--stat:insn", NULL, NULL, "the number of instructions.", set_print, PRINT_STAT_INSN, 0, NULL},
     {"--stat:blocks", NULL, NULL, "the number of blocks.", set_print, PRINT_STAT_BLOCK, 0, NULL},
+    {"--stat:functions", NULL, NULL,
+     "how many instructions ran in each function, and how often it was entered.", set_print,
+     PRINT_STAT_FUNCTIONS, 0, NULL},
     {"--check", NULL, NULL, "compare length and class of instructions with the disassembler's.",
      set_print, PRINT_CHECK, 0, NULL},
     {.name = "losses",
@@ -375,6 +399,11 @@ static int show_list(void *context, const struct opt *opt, const char *arg)
     opts_list(&opts);
     x->done = 1;
     return EXIT_ALL + 1;
+}
+
+int ptxed_wants_symbols(const struct ptxed *x)
+{
+    return x->symbols || (x->print & PRINT_STAT_FUNCTIONS) || marks_given(&x->marks);
 }
 
 unsigned ptxed_sideband(const struct ptxed *x)

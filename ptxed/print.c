@@ -2,6 +2,7 @@
 /* print.c - see print.h. */
 #include "print.h"
 
+#include "marks.h"
 #include "print_json.h"
 #include "text_event.h"
 
@@ -134,16 +135,17 @@ static int print_block(struct printer *p, const struct ptl_item *item)
     const struct lines *lines;
 
     count_block(p, item);
-    if ((p->flags & (PRINT_QUIET | PRINT_CHECK)) == PRINT_QUIET)
-        return 0;
     p->offset = item->offset;
-    if (p->flags & PRINT_JSON_BLOCKS && !(p->flags & PRINT_QUIET))
+    if ((p->flags & (PRINT_JSON_BLOCKS | PRINT_QUIET)) == PRINT_JSON_BLOCKS)
         print_json_block(p, item);
-    if ((p->flags & (PRINT_JSON_BLOCKS | PRINT_CHECK)) == PRINT_JSON_BLOCKS)
+    if (!(p->flags & PRINT_CHECK) && !p->style.functions &&
+        p->flags & (PRINT_QUIET | PRINT_JSON_BLOCKS))
         return 0;
     lines = lines_of(block, &p->style, p->flags & PRINT_CHECK ? &check : NULL);
     if (!lines)
         return PTL_NOMEM;
+    if (p->flags & PRINT_STAT_FUNCTIONS)
+        functions_count(p->style.functions, lines->parts, lines->npart, item->ninsn);
     if (p->flags & (PRINT_QUIET | PRINT_JSON_BLOCKS))
         return 0;
     if (p->flags & PRINT_JSON)
@@ -170,6 +172,11 @@ static void print_end(struct printer *p)
 /* --- all items ------------------------------------------------------------------ */
 
 int print_item(struct printer *p, const struct ptl_item *item)
+{
+    return p->marks ? marks_print(p, item) : print_whole(p, item);
+}
+
+int print_whole(struct printer *p, const struct ptl_item *item)
 {
     switch (item->kind) {
     case PTL_ITEM_BLOCK:
@@ -230,10 +237,12 @@ void print_statistics(struct printer *p)
 {
     if (p->flags & PRINT_JSON) {
         print_json_statistics(p);
-        return;
+    } else {
+        if (p->flags & PRINT_STAT_INSN)
+            out_printf(&p->out, "insn: %llu.\n", (unsigned long long)p->stats.insns);
+        if (p->flags & PRINT_STAT_BLOCK)
+            out_printf(&p->out, "blocks:\t%llu.\n", (unsigned long long)p->stats.blocks);
     }
-    if (p->flags & PRINT_STAT_INSN)
-        out_printf(&p->out, "insn: %llu.\n", (unsigned long long)p->stats.insns);
-    if (p->flags & PRINT_STAT_BLOCK)
-        out_printf(&p->out, "blocks:\t%llu.\n", (unsigned long long)p->stats.blocks);
+    if (p->flags & PRINT_STAT_FUNCTIONS)
+        functions_print(p->style.functions, &p->out, (p->flags & PRINT_JSON) != 0);
 }

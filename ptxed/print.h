@@ -27,6 +27,8 @@
 #define PRINT_JSON        0x100u /* a JSON object a line */
 #define PRINT_JSON_BLOCKS 0x200u /* - for blocks, not for instructions */
 
+#define PRINT_STAT_FUNCTIONS 0x400u /* - instructions by function */
+
 struct print_stats {
     uint64_t insns, blocks;
     uint64_t errors, syncs, events;
@@ -34,6 +36,8 @@ struct print_stats {
     struct ptl_losses losses;
     int ended_on; /* the trace ended while tracing was on */
 };
+
+struct marks;
 
 struct printer {
     struct out out;
@@ -46,13 +50,17 @@ struct printer {
                          fields that each object ends with */
     size_t lead_len;
     struct print_stats stats;
+    struct marks *marks; /* print only what is between them; NULL: all */
+    int *between;        /* of the stream at hand: it is */
     /* After the line of an event, also of one without line: sideband up to its time. */
     void (*after_event)(void *context, const struct ptl_event *event);
     void *context;
 };
 
-/* Print one item. Returns 0 or PTL_NOMEM. */
+/* Print one item, or what is selected of it. Returns 0 or PTL_NOMEM. */
 int print_item(struct printer *printer, const struct ptl_item *item);
+/* Print it whatever the marks. */
+int print_whole(struct printer *printer, const struct ptl_item *item);
 
 /* Print all items of the flow, which decodes `trace` (NULL: something else).
  * Returns 0, PTL_NOMEM, or PTL_IO when nobody reads on. */

@@ -7,6 +7,7 @@
 
 #include "infile.h"
 #include "losses.h"
+#include "marks.h"
 #include "opts.h"
 #include "opts_sideband.h"
 #include "opts_timing.h"
@@ -29,6 +30,8 @@ struct ptxed {
     struct ptl_flow_config flow;        /* trace, space, clock are filled in at the end */
     unsigned print;                     /* PRINT_* */
     unsigned events;                    /* TEXT_EVENT_* */
+    struct marks marks;                 /* --select:from, --select:to */
+    int between;                        /* of a raw trace: that is where it is */
     uint8_t insn_decoder;               /* nobody asks for blocks */
     uint8_t no_inst, raw_insn, att, symbols;
     uint8_t verbose;
@@ -40,6 +43,9 @@ struct ptxed {
 
 /* Apply the command line. Returns 0, or exit status + 1. */
 int ptxed_options(struct ptxed *x, int argc, char **argv);
+
+/* Are functions to be told apart? */
+int ptxed_wants_symbols(const struct ptxed *x);
 
 /* SB_PRINT_* for sideband between the lines. */
 unsigned ptxed_sideband(const struct ptxed *x);

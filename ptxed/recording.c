@@ -29,6 +29,7 @@ struct stream {
     int shown;    /* the task is selected */
     int done;
     int in_window;
+    int between; /* the marks */
     uint32_t index, pid, tid;
     uint64_t time; /* ticks, of the item at hand */
     struct ptl_item items[BATCH];
@@ -144,6 +145,7 @@ static int add_stream(struct recording *rec, const struct ptl_perf_queue *queue,
     s->pid = s->tid = UINT32_MAX;
     s->shown = !rec->by_task;
     s->in_window = !rec->from;
+    s->between = marks_begin(&rec->x->marks);
     s->sb = ptl_session_sideband(rec->session, index);
     if (rec->x->sideband.print) /* else problems are reported once, at the end */
         s->sideband = (struct sb_print){.sb = s->sb, .flags = ptxed_sideband(rec->x)};
@@ -434,6 +436,7 @@ static int print_one(struct stream *s, const struct ptl_item *item)
     if (s->shown && s->in_window && !is_false_end(s, item)) {
         s->rec->any = 1;
         update_lead(s);
+        p->between = &s->between;
         status = print_item(p, item);
     }
     if (item->kind == PTL_ITEM_EVENT)
@@ -526,7 +529,7 @@ static int open_symbols(struct recording *rec)
     int known =
         dir && (size_t)snprintf(path, sizeof(path), "%s/kcore_dir/kallsyms", dir) < sizeof(path);
 
-    if (!rec->x->symbols)
+    if (!ptxed_wants_symbols(rec->x))
         return 0;
     rec->printer->style.by_section = section_symbols_new(known ? path : NULL);
     return rec->printer->style.by_section ? 0 : PTL_NOMEM;
@@ -563,6 +566,7 @@ static int conclude(struct recording *rec)
     report_end(&rec->report, prog, rec->session);
     if (losses_report(&rec->x->losses, path, &losses, line))
         return EXIT_PARTLY;
+    marks_report(&rec->x->marks, prog, path);
     if (!rec->any)
         opts_error(prog, "%s: nothing %s.", path,
                    rec->syncs || is_partial(rec) ? "is selected"

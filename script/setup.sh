@@ -27,6 +27,11 @@ done
 
 sudo=
 [ "$(id -u)" -eq 0 ] || sudo=sudo
+[ -z "$sudo" ] || command -v sudo >/dev/null || {
+    echo "setup.sh: not installed: ${missing[*]}" >&2
+    echo "setup.sh: neither root nor sudo: run script/setup.sh as root once, then go on as you are." >&2
+    exit 1
+}
 echo "installing: ${missing[*]}"
 $sudo apt-get update -q
 DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q --no-install-recommends "${missing[@]}"
