@@ -54,7 +54,8 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
     losses.insns = stats->insns;
     losses.count[PTL_LOSS_CUT] = (uint64_t)(cut && !unsynced);
     losses.count[PTL_LOSS_UNSYNCED] = (uint64_t)unsynced;
-    marks_report(&x->marks, x->prog, name);
+    if (marks_report(&x->marks, x->prog, name))
+        return EXIT_NOTHING;
     if (stats->errors)
         explain_errors(x, stats);
     if (losses_report(&x->losses, name, &losses, 0))

@@ -52,10 +52,11 @@ static void report(const char *prog, const char *path, const char *option, const
         opts_error(prog, "%s: %s %s: it was never passed.", path, option, mark->name);
 }
 
-void marks_report(const struct marks *marks, const char *prog, const char *path)
+int marks_report(const struct marks *marks, const char *prog, const char *path)
 {
     report(prog, path, "--select:from", &marks->from, marks->passed[0]);
     report(prog, path, "--select:to", &marks->to, marks->passed[1]);
+    return marks->from.kind != MARK_NONE && !marks->passed[0];
 }
 
 /* --- events ---------------------------------------------------------------------- */

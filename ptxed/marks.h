@@ -28,8 +28,8 @@ int marks_given(const struct marks *marks);
 /* Is it shown before any mark? */
 int marks_begin(const struct marks *marks);
 
-/* Say which marks were never passed. */
-void marks_report(const struct marks *marks, const char *prog, const char *path);
+/* Say which marks were never passed. Returns 1 if it never began. */
+int marks_report(const struct marks *marks, const char *prog, const char *path);
 
 /* print_item() for what is between. `printer->between` is the state, of the stream at hand. */
 int marks_print(struct printer *printer, const struct ptl_item *item);

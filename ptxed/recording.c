@@ -566,7 +566,8 @@ static int conclude(struct recording *rec)
     report_end(&rec->report, prog, rec->session);
     if (losses_report(&rec->x->losses, path, &losses, line))
         return EXIT_PARTLY;
-    marks_report(&rec->x->marks, prog, path);
+    if (marks_report(&rec->x->marks, prog, path))
+        return EXIT_NOTHING;
     if (!rec->any)
         opts_error(prog, "%s: nothing %s.", path,
                    rec->syncs || is_partial(rec) ? "is selected"
