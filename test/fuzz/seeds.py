@@ -133,3 +133,67 @@ dictionary("opts", [b":", b"-", b"0x", b"18446744073709551615", b"K", b"M", b"G"
 
 # --- symbols of the kernel ------------------------------------------------------------
 write("kallsyms", "small", b"ffffffff81000000 T _text\nffffffffc0000000 t f\t[mod]\n0000000000000000 A x\n")
+
+# --- packets from fields: the type, then the bytes of a payload ------------------------
+for kind in range(40):
+    write("encode", "type%02d" % kind, bytes([kind]) + bytes(range(1, 40)) + bytes([kind]) + bytes(40))
+
+# --- PSBs: e1 to ef stand for so many halves of the pattern ----------------------------------
+for i, text in enumerate(("e8", "e9", "ef", "02e8", "e882", "e700e8", "02e882e802", "e8e8", "82e8", "e80282e8")):
+    write("psb", "run%d" % i, h(text))
+
+# --- a recording that is a directory, and a whole decoding -------------------------------------
+whole = header + ids + attr + struct.pack("<QQ", ids_at, 8) + body
+write("perfdir", "file", struct.pack("<H", len(whole)) + whole + body)
+write("perfdir", "pipe", struct.pack("<H", len(pipe)) + pipe)
+ran = PSB + h("19010203040506" "07"[:14]) + h("9901") + h("7d000040000000") + PSBEND + h("06") + h("0d") + h("04")
+ran += bytes(-len(ran) % 8)
+for name, lost in (("ran", 0), ("lost", 1)):
+    aux2 = record(71, struct.pack("<QQQIIII", len(ran), 0, 0, 0, 1, 0, 0)) + ran
+    told2 = record(11, struct.pack("<QQQ", 0, len(ran), lost) + trailer)
+    body2 = b"".join(records[:5]) + aux_info + told2 + aux2 + record(68, b"")
+    head2 = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, len(attr) + 16, attrs_at, len(attr) + 16, data_at, len(body2), 0, 0)
+    write("session", name, head2 + bytes(32) + ids + attr + struct.pack("<QQ", ids_at, 8) + body2)
+write("session", "file", whole)
+write("session", "pipe", pipe)
+for what in ("perfdir", "session"):
+    dictionary(what, [b"PERFILE2"] + [struct.pack("<I", n) for n in list(range(1, 22)) + list(range(64, 86))] + list(packets.values()))
+
+# --- sideband -----------------------------------------------------------------------------------
+code16, jit16 = b"/code".ljust(16, b"\0"), b"/jit-1.dump".ljust(16, b"\0")
+
+
+def mapping(name, pid, addr):
+    return record(10, struct.pack("<IIQQQIIQQII", pid, pid, addr, 0x1000, 0, 1, 2, 3, 0, 5, 2) + name + trailer)
+
+
+side = records[:10] + [mapping(code16, 1, 0x1000), mapping(jit16, 1, 0x3000), mapping(code16, 2, 0x1000)]
+for i in range(8):
+    control = struct.pack("<Q", SAMPLE_ID if i else 0) + bytes((i & 7, i, 10, 1, i * 3 & 7, 0x80, 1, 255))
+    write("sideband", "all%d" % i, control + b"".join(side))
+for i, r in enumerate(side):
+    write("sideband", "one%02d" % i, struct.pack("<Q", SAMPLE_ID) + bytes((1, 2, 10, 1, 0, 0, 1, 255)) + r)
+dictionary("sideband", [struct.pack("<I", n) for n in range(1, 22)] + [b"/code\0", b"/jit-1.dump\0", b"[vdso]\0", b"//anon\0", b"../", b" (deleted)\0"])
+
+# --- jitdump ----------------------------------------------------------------------------------------
+def jit_record(kind, time, body):
+    return struct.pack("<IIQ", kind, 16 + len(body), time) + body
+
+
+jit_header = struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 1, 5, 0)
+load = jit_record(0, 6, struct.pack("<IIQQQQ", 1, 1, 0x1000, 0x1000, 16, 1) + b"f\0" + b"\x90" * 15 + b"\xc3")
+move = jit_record(1, 7, struct.pack("<IIQQQQQ", 1, 1, 0x2000, 0x1000, 0x2000, 16, 1))
+write("jitdump", "load", jit_header + load)
+write("jitdump", "move", jit_header + load + move + jit_record(3, 8, b""))
+write("jitdump", "ticks", jit_header[:32] + struct.pack("<Q", 1) + load + load + move)
+dictionary("jitdump", [struct.pack("<I", n) for n in range(4)] + [struct.pack("<Q", n) for n in (16, 0x1000, 0x2000)] + [b"DTiJ"])
+
+# --- words ------------------------------------------------------------------------------------------
+terms = ("cyc", "tsc", "mtc", "mtc_period", "psb_period", "noretcomp", "ptw", "fup_on_ptw", "pwr_evt", "branch", "pt", "config", "config1", "name", "aux-sample-size", "cyc_thresh")
+for i, text in enumerate(("/u", "cyc,mtc_period=3,psb_period=5/uk", "cyc=1/", "config=0x2001/k", "name=x/u", "aux-sample-size=8192/", "mtc=0/", "psb_period=99/", "what/u", "/p")):
+    write("terms", "terms%d" % i, b"\xff" + text.encode())
+dictionary("terms", [t.encode() for t in terms] + [b"=", b",", b"/", b"/u", b"0x"])
+for i, words in enumerate(("0-3,5", "1.5,2", "+0.1,", "10%,20%", "bash", "1", "1,2,3", ",", "99999999999999999999")):
+    for row in range(6):
+        write("select", "word%d-%d" % (i, row), bytes([row]) + words.encode() + b"\0" + words.encode())
+dictionary("select", [b",", b"-", b"%", b"+", b".", b"\0", b"18446744073709551615"])

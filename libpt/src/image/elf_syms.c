@@ -303,6 +303,6 @@ int ptl_elf_function(const char *path, const char *name, uint64_t *offset, uint6
         status = table ? find_function(table, name, offset, size) : PTL_NOMAP;
     if (table)
         ptl__symtab_free(table);
-    ptl_section_unref(section);
+    ptl__load_close(section, &elf);
     return status;
 }
