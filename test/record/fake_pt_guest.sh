@@ -64,7 +64,7 @@ full_traces() {
     rate 4096
 }
 attached() {
-    ./helper_busy 8000 4 &
+    ./helper_busy 60000 4 &
     victim=$!
     usleep 300000
     ls /proc/$victim/task >"$OUT/attached.tids"

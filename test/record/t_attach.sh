@@ -63,12 +63,30 @@ timeout 60 ptcapture -q --backend step -o twice -- true
 timeout 60 ptcapture -q --backend step -o twice -- true
 check "an existing file is kept" [ -s twice.old ]
 check "nobody else may read it" [ "$(stat -c %a twice)" = 600 ]
-ptcapture -q --backend step -o killed -- sh -c 'while :; do :; done' & recorder=$!
-sleep 2
-kill -KILL $recorder
-wait $recorder 2>/dev/null
-check "what a killed recorder leaves is readable" sh -c 'perf script -f -i killed --itrace=i0ns -F tid,ip 2>/dev/null | grep -q .'
-check "its command does not outlive it" [ -z "$(pgrep -f 'while :; do :; done' -P $recorder)" ]
+# perf reads it without a word.
+quiet() {
+    local what file=$1
+    command -v perf >/dev/null || return 0
+    for what in "script -D" "script --itrace=i0nse" "evlist -v" buildid-list "report --stdio"; do
+        # shellcheck disable=SC2086
+        perf $what -f -i "$file" >said 2>err </dev/null
+        check "$file: perf $what" [ $? -eq 0 ]
+        check "$file: perf $what says nothing else" [ ! -s err ]
+    done
+    check "$file: perf knows the event" sh -c "perf evlist -f -i $file | grep -q ^intel_pt/"
+}
+for moment in 0.3 0.9 2.1; do
+    way=$([ $moment = 0.9 ] && echo --per-cpu)
+    # shellcheck disable=SC2086
+    ptcapture -q --backend step $way -o killed$moment -- sh -c 'while :; do :; done' & recorder=$!
+    sleep $moment
+    sleep 0.$RANDOM # a moment that differs from run to run
+    kill -KILL $recorder
+    wait $recorder 2>/dev/null
+    check "its command does not outlive it" [ -z "$(pgrep -f 'while :; do :; done' -P $recorder)" ]
+    [ -s killed$moment ] && quiet killed$moment
+done
+check "what a killed recorder leaves is readable" sh -c 'perf script -f -i killed2.1 --itrace=i0ns -F tid,ip 2>/dev/null | grep -q .'
 ln -s /etc/passwd link
 ptcapture -q --backend step -o link -- true 2>err
 check "a link is not followed" [ $? -eq 1 ]

@@ -47,6 +47,8 @@ WRAP(FAULT_FILES, EIO, -1, ssize_t, read, (int fd, void *buf, size_t n), (fd, bu
 WRAP(FAULT_FILES, EIO, -1, ssize_t, pread, (int fd, void *buf, size_t n, off_t at),
      (fd, buf, n, at))
 WRAP(FAULT_FILES, EIO, -1, ssize_t, write, (int fd, const void *buf, size_t n), (fd, buf, n))
+WRAP(FAULT_FILES, EIO, -1, ssize_t, pwrite, (int fd, const void *buf, size_t n, off_t at),
+     (fd, buf, n, at))
 WRAP(FAULT_FILES, EIO, MAP_FAILED, void *, mmap,
      (void *addr, size_t len, int prot, int flags, int fd, off_t at),
      (addr, len, prot, flags, fd, at))

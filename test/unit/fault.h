@@ -16,7 +16,7 @@
 #define TEST_FAULT_H
 
 #define FAULT_MEMORY 1u /* malloc, calloc, realloc: NULL, ENOMEM */
-#define FAULT_FILES  2u /* stat, fstat, open, read, pread, mmap, write: -1, EIO */
+#define FAULT_FILES  2u /* stat, fstat, open, read, pread, mmap, write, pwrite: -1, EIO */
 #define FAULT_ALL    3u
 
 /* The n-th call (from 1) of these kinds fails, and no other one. */

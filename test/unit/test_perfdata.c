@@ -3,6 +3,7 @@
 #include "perfmaker.h"
 
 /* Types of the records, "3 11 71". */
+/* The types of all records, but for those that hide our writer's tables. */
 static void types(const struct ptl_perf *perf, char *out, size_t cap)
 {
     struct ptl_perf_iter iter = {0, 0};
@@ -12,6 +13,8 @@ static void types(const struct ptl_perf *perf, char *out, size_t cap)
     out[0] = 0;
     while (ptl_perf_next(perf, &iter, &r) > 0 && n + 8 < cap) {
         assert_int_equal(r.status, 0);
+        if (r.record.type == PTL_REC_HEADER_EVENT_TYPE)
+            continue;
         n += (size_t)snprintf(out + n, cap - n, "%s%u", n ? " " : "", r.record.type);
     }
 }
@@ -352,8 +355,10 @@ static void big_zip(void **state)
     assert_int_equal(ptl_perf_writer_finish(m.w), 0);
     perf = reopen(&m, &f);
     assert_true(f.len < len);
-    while (ptl_perf_next(perf, &iter, &r) > 0)
-        assert_int_equal(r.record.id.time, ++seen);
+    while (ptl_perf_next(perf, &iter, &r) > 0) {
+        if (r.record.type == PTL_REC_COMM)
+            assert_int_equal(r.record.id.time, ++seen);
+    }
     assert_int_equal(seen, count);
     done(perf, &f);
     end(&m);

@@ -339,9 +339,9 @@ PTL_API int ptl_perf_write_auxtrace(struct ptl_perf_writer *writer,
 PTL_API int ptl_perf_write_round(struct ptl_perf_writer *writer) PTL_MUST_CHECK;
 PTL_API int ptl_perf_write_init_done(struct ptl_perf_writer *writer) PTL_MUST_CHECK;
 
-/* Make the file complete as of now, features included: what a recorder that is killed
- * leaves behind. (Between two calls the header covers whole records only, without
- * features.) */
+/* A recorder that is killed leaves a whole file: the records of full buffers, and the features set
+ * before the beginning. This also writes what else is known by now (the index of trace, times,
+ * build ids) and what is still buffered. */
 PTL_API int ptl_perf_writer_sync(struct ptl_perf_writer *writer) PTL_MUST_CHECK;
 PTL_API int ptl_perf_writer_finish(struct ptl_perf_writer *writer) PTL_MUST_CHECK;
 

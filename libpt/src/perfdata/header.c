@@ -75,7 +75,8 @@ static int read_attrs(struct ptl_perf *perf, const struct view *view)
     return 0;
 }
 
-/* Is there a table for these feature bits at `at`? */
+/* Is there a table for these feature bits at `at`? Feature 0 means nothing; our writer uses its
+ * entry for something else. */
 static int table_fits(const struct view *view, uint64_t at)
 {
     const uint8_t *bits = view->bytes + 72;
@@ -88,7 +89,7 @@ static int table_fits(const struct view *view, uint64_t at)
             return 0;
         offset = ptl__load64(view->bytes + at);
         size = ptl__load64(view->bytes + at + 8);
-        if (offset > view->len || size > view->len - offset)
+        if (i && (offset > view->len || size > view->len - offset))
             return 0;
         at += 16;
     }
@@ -102,8 +103,10 @@ static void read_table(struct ptl_perf *perf, const struct view *view, uint64_t 
     for (unsigned i = 0; i < PTL_FEAT_MAX; i++) {
         if (!(bits[i / 8] >> (i % 8) & 1))
             continue;
-        perf->features[i].bytes = view->bytes + ptl__load64(view->bytes + at);
-        perf->features[i].len = ptl__load64(view->bytes + at + 8);
+        if (i) {
+            perf->features[i].bytes = view->bytes + ptl__load64(view->bytes + at);
+            perf->features[i].len = ptl__load64(view->bytes + at + 8);
+        }
         at += 16;
     }
 }

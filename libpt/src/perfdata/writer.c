@@ -37,7 +37,7 @@ int ptl__writer_at(struct ptl_perf_writer *w, const void *bytes, size_t len, uin
     return w->status;
 }
 
-/* Before data go where the feature table stands the header must forget the table. */
+/* Before data go where the last feature table stands the header must forget it. */
 static int undress(struct ptl_perf_writer *w)
 {
     if (!w->dressed)
@@ -57,18 +57,6 @@ static int append(struct ptl_perf_writer *w, const void *bytes, size_t len)
     return status;
 }
 
-/* Tell the header that all up to `at` is whole records. */
-static int tell(struct ptl_perf_writer *w)
-{
-    uint64_t size = w->at - w->data_at;
-    int status = 0;
-
-    if (!w->pipe && w->told != w->at)
-        status = ptl__writer_at(w, &size, 8, 48);
-    w->told = w->at;
-    return status;
-}
-
 static int flush_buffer(struct ptl_perf_writer *w)
 {
     int status = w->fill ? append(w, w->buffer, w->fill) : w->status;
@@ -80,7 +68,7 @@ static int flush_buffer(struct ptl_perf_writer *w)
 int ptl__writer_flush(struct ptl_perf_writer *w)
 {
     int status = flush_buffer(w);
-    return status ? status : tell(w);
+    return status ? status : ptl__writer_tell(w);
 }
 
 /* Whole records (or, before the header is written, a pipe's first bytes). */
@@ -95,7 +83,7 @@ int ptl__writer_out(struct ptl_perf_writer *w, const void *bytes, size_t len)
     }
     if (len > WRITE_BUFFER) {
         int status = append(w, bytes, len);
-        return status ? status : tell(w);
+        return status ? status : ptl__writer_tell(w);
     }
     if (len)
         memcpy(w->buffer + w->fill, bytes, len);
@@ -195,7 +183,10 @@ int ptl_perf_writer_begin(struct ptl_perf_writer *w)
     if (w->pipe)
         return ptl__writer_pipe_header(w);
     status = ptl__writer_attrs(w);
-    return status ? status : ptl__writer_header(w, 0);
+    if (!status)
+        status = ptl__writer_tell(w);
+    w->whole = 0; /* once more: perf warns of data without a record */
+    return status ? status : ptl__writer_tell(w);
 }
 
 int ptl_perf_writer_sync(struct ptl_perf_writer *w)
@@ -351,7 +342,7 @@ int ptl_perf_write_ring(struct ptl_perf_writer *w, const struct iovec *parts, si
             status = put_part(w, parts[i].iov_base, parts[i].iov_len);
     }
     if (!status && !w->zip && total > WRITE_BUFFER)
-        status = tell(w);
+        status = ptl__writer_tell(w);
     return status;
 }
 
@@ -373,7 +364,7 @@ int ptl_perf_write_auxtrace(struct ptl_perf_writer *w, const struct ptl_rec_auxt
     size = ptl_record_encode(bytes, sizeof(bytes), &record, NULL);
     if (size < 0)
         return PTL_INTERNAL;
-    status = ptl__writer_flush(w);
+    status = flush_buffer(w);
     ptl__storen(entry, w->at, 8);
     ptl__storen(entry + 8, (uint64_t)size, 8); /* of the record, without the trace */
     if (!status)
@@ -387,7 +378,7 @@ int ptl_perf_write_auxtrace(struct ptl_perf_writer *w, const struct ptl_rec_auxt
     bytebuf_put(&w->index, entry, sizeof(entry));
     if (w->index.bad)
         return ptl__writer_fail(w, PTL_NOMEM);
-    return tell(w);
+    return ptl__writer_tell(w);
 }
 
 int ptl_perf_write_pt_info(struct ptl_perf_writer *w, const struct ptl_pt_info *info)
@@ -445,5 +436,7 @@ int ptl_perf_write_round(struct ptl_perf_writer *w)
 int ptl_perf_write_init_done(struct ptl_perf_writer *w)
 {
     const struct ptl_record record = {.type = PTL_REC_FINISHED_INIT, .known = 1};
-    return ptl_perf_write_record(w, &record, NULL);
+    int status = ptl_perf_write_record(w, &record, NULL);
+
+    return status ? status : ptl__writer_flush(w);
 }

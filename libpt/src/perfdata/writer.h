@@ -2,9 +2,11 @@
 /*
  * writer.h - a recording being written.
  *
- * The header always tells the truth: its data size is patched after whole records have
- * reached the file, its feature bits are set only while the table stands behind the data.
- * So the file is readable whenever the recorder is killed.
+ * The file is whole whenever the recorder is killed. Payloads of features stand before the data,
+ * and each batch of whole records is followed by a table of them; only then one write of the
+ * header makes both valid together. The next batch goes behind the table, which by then must be
+ * skipped: its first entry (of feature 0, which nobody has) is at the same time the header of a
+ * record that readers ignore. The last table is an ordinary one.
  */
 #ifndef LIBPT_PERFDATA_WRITER_H
 #define LIBPT_PERFDATA_WRITER_H
@@ -29,6 +31,7 @@ struct ptl_perf_writer {
 
     struct bytebuf features[FEATURES];
     uint8_t have[FEATURES];
+    uint64_t placed[FEATURES]; /* where in the file it stands before the data; 0: it does not */
     struct bytebuf build_ids, index; /* entries */
     uint64_t first_time, last_time;
 
@@ -41,6 +44,7 @@ struct ptl_perf_writer {
     uint64_t attrs_at, data_at;
     uint64_t at;     /* in the file, behind what has been flushed */
     uint64_t told;   /* end of data as the header has it */
+    uint64_t whole;  /* `at` when the header was written: nothing is behind */
     uint8_t *buffer; /* whole records, not flushed */
     size_t fill;
 };
@@ -51,7 +55,10 @@ int ptl__writer_out(struct ptl_perf_writer *w, const void *bytes, size_t len);
 int ptl__writer_at(struct ptl_perf_writer *w, const void *bytes, size_t len, uint64_t at);
 int ptl__writer_flush(struct ptl_perf_writer *w);
 /* writer_header.c */
-int ptl__writer_header(struct ptl_perf_writer *w, int with_features);
+/* The header, with these feature bits. */
+int ptl__writer_header(struct ptl_perf_writer *w, uint64_t features);
+/* All up to `at` is whole records: a table behind them, and the header. */
+int ptl__writer_tell(struct ptl_perf_writer *w);
 int ptl__writer_attrs(struct ptl_perf_writer *w);
 int ptl__writer_pipe_header(struct ptl_perf_writer *w);
 int ptl__writer_dress(struct ptl_perf_writer *w);

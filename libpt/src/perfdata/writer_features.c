@@ -15,6 +15,7 @@ static int set_feature(struct ptl_perf_writer *w, unsigned feature, struct byteb
     bytebuf_free(&w->features[feature]);
     w->features[feature] = *b;
     w->have[feature] = 1;
+    w->placed[feature] = 0;
     return 0;
 }
 

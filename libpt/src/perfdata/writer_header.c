@@ -21,47 +21,6 @@ static int put_attr(struct bytebuf *b, const struct ptl_attr *attr)
     return 0;
 }
 
-/* Ids, then attrs, behind the header; the data follow. */
-int ptl__writer_attrs(struct ptl_perf_writer *w)
-{
-    struct bytebuf b = {0};
-    uint64_t ids_at = HEADER_SIZE;
-    int status = 0;
-
-    for (size_t i = 0; i < w->set.id_count; i++)
-        bytebuf_putn(&b, w->set.ids[i], 8);
-    w->attrs_at = HEADER_SIZE + b.len;
-    for (size_t i = 0; i < w->set.count && !status; i++) {
-        status = put_attr(&b, &w->set.events[i].attr);
-        bytebuf_putn(&b, ids_at, 8);
-        bytebuf_putn(&b, 8 * w->set.events[i].id_count, 8);
-        ids_at += 8 * w->set.events[i].id_count;
-    }
-    if (!status && b.bad)
-        status = PTL_NOMEM;
-    if (!status)
-        status = ptl__writer_at(w, b.bytes, b.len, HEADER_SIZE);
-    w->data_at = w->at = w->told = HEADER_SIZE + b.len;
-    bytebuf_free(&b);
-    return status;
-}
-
-int ptl__writer_header(struct ptl_perf_writer *w, int with_features)
-{
-    uint8_t bytes[HEADER_SIZE] = "PERFILE2";
-
-    ptl__storen(bytes + 8, HEADER_SIZE, 8);
-    ptl__storen(bytes + 16, ENTRY_SIZE, 8);
-    ptl__storen(bytes + 24, w->attrs_at, 8);
-    ptl__storen(bytes + 32, w->set.count * ENTRY_SIZE, 8);
-    ptl__storen(bytes + 40, w->data_at, 8);
-    ptl__storen(bytes + 48, w->told - w->data_at, 8);
-    for (unsigned i = 0; with_features && i < FEATURES; i++)
-        if (w->have[i])
-            bytes[72 + i / 8] |= (uint8_t)(1u << (i % 8));
-    return ptl__writer_at(w, bytes, sizeof(bytes), 0);
-}
-
 /* --- features that the writer makes --------------------------------------------- */
 
 static void event_desc(struct ptl_perf_writer *w, struct bytebuf *b)
@@ -114,6 +73,66 @@ static void sample_time(struct ptl_perf_writer *w, struct bytebuf *b)
     bytebuf_putn(b, w->last_time, 8);
 }
 
+/* What is known before the first record; `b` is the file from HEADER_SIZE on. */
+static void place_features(struct ptl_perf_writer *w, struct bytebuf *b)
+{
+    static const uint8_t zero[8];
+
+    make(w, PTL_FEAT_EVENT_DESC, event_desc);
+    if (w->zip)
+        make(w, PTL_FEAT_COMPRESSED, compressed);
+    for (unsigned i = 0; i < FEATURES; i++) {
+        if (!w->have[i])
+            continue;
+        w->placed[i] = HEADER_SIZE + b->len;
+        bytebuf_put(b, w->features[i].bytes, w->features[i].len);
+        b->bad |= w->features[i].bad;
+    }
+    bytebuf_put(b, zero, -b->len % 8);
+}
+
+/* Ids, attrs and features behind the header; the data follow. */
+int ptl__writer_attrs(struct ptl_perf_writer *w)
+{
+    struct bytebuf b = {0};
+    uint64_t ids_at = HEADER_SIZE;
+    int status = 0;
+
+    for (size_t i = 0; i < w->set.id_count; i++)
+        bytebuf_putn(&b, w->set.ids[i], 8);
+    w->attrs_at = HEADER_SIZE + b.len;
+    for (size_t i = 0; i < w->set.count && !status; i++) {
+        status = put_attr(&b, &w->set.events[i].attr);
+        bytebuf_putn(&b, ids_at, 8);
+        bytebuf_putn(&b, 8 * w->set.events[i].id_count, 8);
+        ids_at += 8 * w->set.events[i].id_count;
+    }
+    place_features(w, &b);
+    if (!status && b.bad)
+        status = PTL_NOMEM;
+    if (!status)
+        status = ptl__writer_at(w, b.bytes, b.len, HEADER_SIZE);
+    w->data_at = w->told = w->at = HEADER_SIZE + b.len;
+    bytebuf_free(&b);
+    return status;
+}
+
+int ptl__writer_header(struct ptl_perf_writer *w, uint64_t features)
+{
+    uint8_t bytes[HEADER_SIZE] = "PERFILE2";
+
+    ptl__storen(bytes + 8, HEADER_SIZE, 8);
+    ptl__storen(bytes + 16, ENTRY_SIZE, 8);
+    ptl__storen(bytes + 24, w->attrs_at, 8);
+    ptl__storen(bytes + 32, w->set.count * ENTRY_SIZE, 8);
+    ptl__storen(bytes + 40, w->data_at, 8);
+    ptl__storen(bytes + 48, w->told - w->data_at, 8);
+    ptl__storen(bytes + 72, features, 8);
+    return ptl__writer_at(w, bytes, sizeof(bytes), 0);
+}
+
+/* --- tables ------------------------------------------------------------------ */
+
 static void make_all(struct ptl_perf_writer *w)
 {
     make(w, PTL_FEAT_EVENT_DESC, event_desc);
@@ -129,17 +148,48 @@ static void make_all(struct ptl_perf_writer *w)
         make(w, PTL_FEAT_SAMPLE_TIME, sample_time);
 }
 
+int ptl__writer_tell(struct ptl_perf_writer *w)
+{
+    uint8_t table[16 * (FEATURES + 1)];
+    size_t n = 16;
+    uint64_t bits = 1;
+
+    if (w->pipe || w->whole == w->at)
+        return 0;
+    for (unsigned i = 1; i < FEATURES; i++) {
+        if (!w->placed[i])
+            continue;
+        ptl__storen(table + n, w->placed[i], 8);
+        ptl__storen(table + n + 8, w->features[i].len, 8);
+        bits |= 1ull << i;
+        n += 16;
+    }
+    /* Perf's "obsolete" record, which it and others skip. */
+    ptl__storen(table, PTL_REC_HEADER_EVENT_TYPE, 4);
+    ptl__storen(table + 4, 0, 2);
+    ptl__storen(table + 6, n, 2);
+    ptl__storen(table + 8, 0, 8);
+    w->told = w->at;
+    if (!ptl__writer_at(w, table, n, w->at) && !ptl__writer_header(w, bits))
+        w->at += n;
+    w->whole = w->at;
+    return w->status;
+}
+
 /* The table and the payloads behind the data, then the header that tells of them. */
 int ptl__writer_dress(struct ptl_perf_writer *w)
 {
     struct bytebuf b = {0};
-    uint64_t at = w->at;
+    uint64_t at = w->at, bits = 0;
     int status = 0;
 
     make_all(w);
-    for (unsigned i = 0; i < FEATURES; i++)
-        if (w->have[i])
+    for (unsigned i = 0; i < FEATURES; i++) {
+        if (w->have[i]) {
             at += 16;
+            bits |= 1ull << i;
+        }
+    }
     for (unsigned i = 0; i < FEATURES; i++) {
         if (!w->have[i])
             continue;
@@ -155,8 +205,9 @@ int ptl__writer_dress(struct ptl_perf_writer *w)
         status = ptl__writer_fail(w, PTL_NOMEM);
     if (!status)
         status = ptl__writer_at(w, b.bytes, b.len, w->at);
+    w->told = w->at;
     if (!status)
-        status = ptl__writer_header(w, 1);
+        status = ptl__writer_header(w, bits);
     /* What an earlier, longer end of the file left behind; no reader looks at it. */
     if (!status && ftruncate(w->fd, (off_t)at))
         errno = 0;
