@@ -383,8 +383,10 @@ static void make_lead(struct stream *s)
         p += snprintf(p, (size_t)(end - p), "%d%s", (int)s->pid, fields & FIELD_TID ? "/" : " ");
     if (fields & FIELD_TID)
         p += snprintf(p, (size_t)(end - p), "%d ", (int)s->tid);
-    if (fields & FIELD_CPU)
-        p += snprintf(p, (size_t)(end - p), "[%03d] ", (int)s->queue->cpu);
+    if (fields & FIELD_CPU && s->queue->cpu == PTL_PERF_ANY)
+        p += snprintf(p, (size_t)(end - p), "[---] ");
+    else if (fields & FIELD_CPU)
+        p += snprintf(p, (size_t)(end - p), "[%03u] ", s->queue->cpu);
     if (fields & FIELD_TIME)
         p += snprintf(p, (size_t)(end - p), "%llu.%09llu: ", (unsigned long long)(ns / 1000000000),
                       (unsigned long long)(ns % 1000000000));

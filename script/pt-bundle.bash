@@ -128,7 +128,7 @@ dump | decode)
             [ ! -e "$tmp/sysroot/vdso-$abi.so" ] ||
                 options+=("--pevent:vdso-$abi" "$tmp/sysroot/vdso-$abi.so")
         done
-        [ ! -e "$tmp/vmlinux" ] || options+=(--pevent:kcore "$tmp/vmlinux")
+        [ ! -e "$tmp/vmlinux" ] || options+=(--vmlinux "$tmp/vmlinux")
         "$ptxed" "${options[@]}" "$@" "$tmp/perf.data"
     fi
     ;;

@@ -115,7 +115,8 @@ def read_perf(path):
 def read_ptxed(path):
     """The same of ptxed."""
     done = subprocess.run([PTXED, "--merge", "--fields", "tid", path], capture_output=True, text=True)
-    threads, other = collections.OrderedDict(), done.stderr.splitlines()
+    threads = collections.OrderedDict()
+    other = [line for line in done.stderr.splitlines() if ": losses: " not in line]
     for line in done.stdout.splitlines():
         words = line.split(None, 2)
         if len(words) > 2 and len(words[1]) == 16 and words[0].isdigit():

@@ -7,14 +7,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAP_MAX ((size_t)4 << 20) /* a spill larger than this goes to a file */
-#define BLOCK    ((size_t)256 << 10)
+#define HEAP_MAX       ((size_t)4 << 20) /* a spill larger than this goes to a file */
+#define BLOCK          ((size_t)256 << 10)
+#define WRITER_WAIT_MS 2000
 
 static int fail(struct ptl_perf_problem *problem, int status, const char *what)
 {
@@ -116,11 +118,30 @@ static int spool(struct view *view, int in, const char *tmpdir, struct ptl_perf_
     return status;
 }
 
+/* A FIFO that nobody writes must not block us for ever, but a writer that is just being started
+ * gets its time. */
+static int open_input(const char *path)
+{
+    struct pollfd ready = {.events = POLLIN};
+    struct stat st;
+
+    ready.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (ready.fd < 0)
+        return -1;
+    if (!fstat(ready.fd, &st) && S_ISFIFO(st.st_mode))
+        (void)poll(&ready, 1, WRITER_WAIT_MS);
+    if (fcntl(ready.fd, F_SETFL, 0)) {
+        close(ready.fd);
+        return -1;
+    }
+    return ready.fd;
+}
+
 int ptl__view_path(struct view *view, const char *path, const char *tmpdir,
                    struct ptl_perf_problem *problem)
 {
     int use_stdin = !strcmp(path, "-");
-    int fd = use_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = use_stdin ? STDIN_FILENO : open_input(path);
     struct stat st;
     int status;
 
