@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * helper_perfdata CODE [pipe|kill|two|lost]: write a small recording to standard output and the
- * code it ran to the file CODE.
+ * helper_perfdata CODE [pipe|kill|two|lost|samples|snapshots]: write a small recording to standard
+ * output and the code it ran to the file CODE.
  *
  *   401000  je 401004        taken, then not taken
  *   401002  nop; nop
@@ -11,6 +11,8 @@
  *   kill  end without finishing the file
  *   two   a second buffer with the same trace; its records first in time, later in the file
  *   lost  AUX.TRUNCATED, LOST
+ *   samples    the trace three times, in AUX samples: the first two, the last two, nothing
+ *   snapshots  the same in snapshots
  */
 #include <fcntl.h>
 #include <pt/packet.h>
@@ -26,7 +28,7 @@
 #define MULT  1024u /* a tick is a nanosecond */
 
 static struct ptl_perf_writer *w;
-static struct ptl_layout layout;
+static struct ptl_layout layout, sample_layout;
 
 static void must(int status)
 {
@@ -96,10 +98,15 @@ static void features(void)
     must(ptl_perf_writer_clock(w, 1, 1, 1));
 }
 
-static void start(int fd, int pipe_format)
+static int is_samples(const char *how)
+{
+    return strcmp(how, "samples") == 0;
+}
+
+static void start(int fd, const char *how)
 {
     const struct ptl_perf_writer_config config = {.size = sizeof(config),
-                                                  .pipe = (uint8_t)pipe_format};
+                                                  .pipe = strcmp(how, "pipe") == 0};
     const struct ptl_pt_info info = {.pmu_type = 8,
                                      .time_shift = SHIFT,
                                      .time_mult = MULT,
@@ -108,6 +115,7 @@ static void start(int fd, int pipe_format)
                                      .noretcomp_bit = 0x800,
                                      .switches = 2,
                                      .per_cpu = 1,
+                                     .snapshot = strcmp(how, "snapshots") == 0,
                                      .mtc_bit = 0x200,
                                      .mtc_freq_bits = 0x3c000,
                                      .ctc_num = 84,
@@ -131,17 +139,63 @@ static void start(int fd, int pipe_format)
                              .flags = PTL_ATTR_SAMPLE_ID_ALL | PTL_ATTR_MMAP | PTL_ATTR_MMAP2 |
                                       PTL_ATTR_COMM | PTL_ATTR_TASK | PTL_ATTR_CONTEXT_SWITCH |
                                       PTL_ATTR_EXCLUDE_KERNEL};
-    const uint64_t pt_id = 100, dummy_id = 200;
+    struct ptl_attr clock = dummy;
+    const uint64_t pt_id = 100, dummy_id = 200, clock_id = 300;
 
     layout = ptl_layout_of(&pt);
     must(ptl_perf_writer_new(&w, fd, &config));
     must(ptl_perf_writer_event(w, &pt, &pt_id, 1, "intel_pt//u"));
     must(ptl_perf_writer_event(w, &dummy, &dummy_id, 1, "dummy:u"));
+    clock.config = 0; /* cpu-clock */
+    clock.sample_type |= PTL_SAMPLE_AUX;
+    clock.aux_sample_size = 4096;
+    sample_layout = ptl_layout_of(&clock);
+    if (is_samples(how))
+        must(ptl_perf_writer_event(w, &clock, &clock_id, 1, "cpu-clock"));
     features();
     must(ptl_perf_writer_begin(w));
     must(ptl_perf_write_time_conv(w, &conv));
     must(ptl_perf_write_id_index(w, index, 2));
     must(ptl_perf_write_pt_info(w, &info));
+}
+
+static void put_sample(const uint8_t *bytes, size_t len, uint64_t time)
+{
+    struct ptl_record r = {.type = PTL_REC_SAMPLE, .known = 1};
+
+    r.id = (struct ptl_sample_id){0, PID, PID, 0, time, 300, 0, 300};
+    r.u.sample.ip = CODE;
+    r.u.sample.aux = (struct ptl_span){bytes, len};
+    must(ptl_perf_write_record(w, &r, &sample_layout));
+}
+
+static void put_snapshot(uint8_t *bytes, size_t len, uint64_t time)
+{
+    struct ptl_record aux = {.type = PTL_REC_AUX, .u.aux = {len, 4096, PTL_AUX_OVERWRITE}};
+    const struct ptl_rec_auxtrace a = {.tid = UINT32_MAX, .reference = time};
+    struct iovec part = {bytes, len};
+
+    ring(&aux, time, 100);
+    must(ptl_perf_write_auxtrace(w, &a, &part, 1));
+}
+
+/* Three times the trace: the first two, the last two - so the second time is in both - and
+ * nothing. */
+static void overlapping(const char *how)
+{
+    uint8_t bytes[3 * 256];
+    size_t end[4] = {0};
+
+    for (size_t i = 0; i < 3; i++)
+        end[i + 1] = end[i] + trace(bytes + end[i], 100000 * (i + 1));
+    if (is_samples(how)) {
+        put_sample(bytes, end[2], 250000);
+        put_sample(bytes + end[1], end[3] - end[1], 350000);
+        put_sample(bytes, 0, 360000);
+    } else {
+        put_snapshot(bytes, end[2], 250000);
+        put_snapshot(bytes + end[1], end[3] - end[1], 350000);
+    }
 }
 
 static void body(const char *code, const char *how)
@@ -181,6 +235,10 @@ static void body(const char *code, const char *how)
     ring(&itrace, 96000, 100);
     ring(&map, 91000, 200); /* later in the file than what it is needed for */
     ring(&vdso, 91500, 200);
+    if (is_samples(how) || strcmp(how, "snapshots") == 0) {
+        overlapping(how);
+        return;
+    }
     aux.u.aux.size = len;
     if (!strcmp(how, "lost")) {
         aux.u.aux.flags = PTL_AUX_TRUNCATED;
@@ -208,7 +266,7 @@ int main(int argc, char **argv)
         perror("helper_perfdata: code file");
         return 2;
     }
-    start(STDOUT_FILENO, !strcmp(how, "pipe"));
+    start(STDOUT_FILENO, how);
     body(argv[1], how);
     if (!strcmp(how, "kill"))
         return 0; /* what is in the buffer is lost, too */

@@ -79,6 +79,21 @@ check 'lost trace is told where it happened' test "$(tail -1 out | grep -c TRUNC
 check 'lost trace is summed up' grep -q 'lost: 1 x TRUNCATED: .*remedy: ' err
 check 'lost records are summed up' grep -q 'lost: 5 records LOST: .*remedy: ' err
 
+# --- overlapping copies ---------------------------------------------------------------------
+# Each time the trace leads to 401000 (taken), 401004, 401000 (not), 401002, 401003, 401004.
+if [ -x "$PT_BUILD/bin/ptxed" ]; then
+    for how in samples snapshots; do
+        helper_perfdata code $how >$how.data
+        ptxed --no-inst $how.data 2>err | grep -E '^[0-9a-f]{16}$' | sed 's/^0*//' >got
+        for _ in 1 2 3; do printf '401000\n401004\n401000\n401002\n401003\n401004\n'; done >want
+        same "$how: each branch once" want got
+        if command -v perf >/dev/null; then
+            perf script -f -i $how.data --itrace=i0ns -F event,ip 2>/dev/null | awk '/instructions/ { print $2 }' >got
+            same "$how: as perf has them" want got
+        fi
+    done
+fi
+
 # --- cut and damaged ---------------------------------------------------------------------------
 size=$(stat -c %s perf.data)
 silent=0 crashed=0

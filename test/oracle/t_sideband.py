@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 from handmade import (HERE, A, B, a, b, both, by_perf, c, check, decode, file, finish, hexes, make,
-                      maker, mkperf, mmap, perf, pge, psb, ptxed, run, same, tmp, to, want, MODE64,
+                      maker, mkperf, mmap, pages, perf, pge, psb, ptxed, run, same, tmp, to, want, MODE64,
                       TNT_TAKEN)
 
 # --- scenarios --------------------------------------------------------------------------
@@ -46,6 +46,86 @@ check('later in the file, earlier in time', make('late', three, [
 check('a thread', make('thread', three, [
     'fork pid=100 ppid=100 tid=101 ptid=100 tsc=12000',
     'switch_out pid=100 tid=100 tsc=15000', 'switch_in pid=100 tid=101 tsc=15001']), 'aaa')
+
+# An instruction across two mappings; what follows is replaced, and it becomes a longer one.
+left = file('left', b'\x90' * 0xffe + b'\x0f\x1f')      # nop dword ptr [...
+right = file('right', (b'\x00\x90\x0f\x05').ljust(0x1000, b'\xcc'))      # rax]; nop; syscall
+longer = file('longer', (b'\x40\x00\x66\x90\x0f\x05').ljust(0x1000, b'\xcc'))  # rax + 0]
+
+
+def mmap_at(address, path, t, pid=100, size=4096, pgoff=0):
+    return 'mmap2 pid=%d tid=%d addr=%#x size=%d pgoff=%d file=%s tsc=%d' % (
+        pid, pid, address, size, pgoff, path, t)
+
+
+AT = HERE + 0xffe
+two_maps = make('across', run(10000, AT) + run(20000, AT) + run(30000, AT), [
+    mmap_at(HERE, left, 9995), mmap_at(HERE + 0x1000, right, 9996),
+    mmap_at(HERE + 0x1000, longer, 25000)], image=None)
+same('an instruction across two mappings', hexes(decode(two_maps)[0]),
+     hexes([AT, AT + 3, AT + 4] * 2 + [AT, AT + 4, AT + 6]))
+gap = make('gap', run(10000, AT), [mmap_at(HERE, left, 9990)], image=None)
+ips, out, err, code = decode(gap)
+same('and the second one is not there', (hexes(ips), code), ('', 2))
+
+# Several mappings of one file, at other places and offsets.
+HIGH = 0x7f0000400000
+several = make('several', run(10000, HERE) + run(20000, HIGH), [
+    mmap_at(HERE, both, 9990), mmap_at(HIGH, both, 9991, pgoff=0x1000)], image=None)
+same('several mappings of a file', hexes(decode(several)[0]),
+     hexes(want('a') + [HIGH, HIGH + 3]))
+if perf:
+    same('several mappings of a file (perf)', hexes(by_perf(several)), hexes(decode(several)[0]))
+
+
+# Names.
+
+
+def mmap_named(name, t, address=HERE, misc=2):
+    """An MMAP2 with any name; identifier 200 is mkperf's dummy event."""
+    body = struct.pack('<IIQQQ', 100, 100, address, 0x1000, 0) + bytes(24) + struct.pack('<II', 5, 2)
+    body += mkperf.zstr(name.encode()) + struct.pack('<IIQIIQ', 100, 100, t, 0, 0, 200)
+    return 'raw type=10 misc=%d hex=%s' % (misc, body.hex())
+
+
+for name in ('a blank', '[brackets] (and) more', 'a\nnewline', "it's $HOME; \\*?", 'x' * 200):
+    odd = file(name, pages['b'])
+    path = make('odd', three, [mmap_named(odd, 15000)])
+    check('a file named ' + repr(name), path, 'abb', oracle='\n' not in name)
+gone_names = ['//anon', '/memfd:jit (deleted)', '/dev/zero (deleted)', '[heap]', '[anon:malloc]',
+              '/SYSV00000000 (deleted)', b + ' (deleted)', '[vvar]']
+causes = ['generated code'] * 6 + ['was deleted', 'mapping that the kernel made']
+for name, cause in zip(gone_names, causes):
+    path = make('nofile', three, [mmap_named(name, 15000)])
+    ips, out, err, code = decode(path)
+    same('no file: ' + name, (hexes(ips), code), (hexes(want('a')), 1))
+    same('no file: why: ' + name, 'in %s: ' % name in err and cause in err, True)
+    same('no file: once: ' + name, err.count(name), 1)
+
+# [vdso] by the ABI of the process: that of the first ELF file mapped into it.
+
+
+def elf(name, bits, machine):
+    header = b'\x7fELF' + bytes([1 if bits == 32 else 2, 1, 1]) + bytes(9)
+    return file(name, (header + struct.pack('<HHI', 2, machine, 1)).ljust(0x1000, b'\0'))
+
+
+vdsos = ['--pevent:vdso-x64', a, '--pevent:vdso-x32', b, '--pevent:vdso-ia32', c]
+for name, bits, machine, letter in (('x64', 64, 62, 'a'), ('x32', 32, 62, 'b'), ('ia32', 32, 3, 'c')):
+    path = make('vdso', run(10000, HERE), [mmap_at(0x700000, elf(name, bits, machine), 9980),
+                                           mmap_named('[vdso]', 9990)], image=None)
+    check('[vdso] of ' + name, path, letter, *vdsos, oracle=False)
+
+# A file in another mount namespace, or that only the container had: named, with the reason.
+inside = make('inside', three, [
+    'raw type=16 hex=' + (struct.pack('<IIQ', 100, 100, 7) + bytes(16 * 7) +
+                          struct.pack('<IIQIIQ', 100, 100, 9000, 0, 0, 200)).hex(),
+    'raw type=19 hex=' + (struct.pack('<Q', 5) + mkperf.zstr(b'/a/group') +
+                          struct.pack('<IIQIIQ', 100, 100, 9001, 0, 0, 200)).hex(),
+    mmap_named('/only/in/the/container', 15000)])
+ips, out, err, code = decode(inside, '--sb:compact')
+same('another mount namespace', (hexes(ips), code), (hexes(want('a')), 1))
+same('another mount namespace: why', '/only/in/the/container' in err, True)
 
 # Selection and fields.
 switches = os.path.join(tmp, 'switches.data')
