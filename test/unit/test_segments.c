@@ -5,7 +5,7 @@
  */
 #include "tracegen.h"
 
-#include <pt/segments.h>
+#include <pt/session.h>
 #include <stdlib.h>
 
 #define SLOTS     1500
@@ -23,6 +23,8 @@ struct world {
     struct gen gen;
     struct ptl_space *space;
     struct ptl_flow_config config;
+    struct ptl_perf_piece piece;
+    struct ptl_stream stream;
 };
 
 static uint64_t mix(uint64_t sum, const void *bytes, size_t n)
@@ -57,8 +59,9 @@ static uint64_t sum_of(const struct ptl_item *item)
     }
 }
 
-static void hear(struct ptl_flow *flow, struct told *told)
+static void hear(struct ptl_decoder *decoder, struct told *told)
 {
+    struct ptl_flow *flow = ptl_decoder_flow(decoder);
     struct ptl_item items[32];
     int n;
 
@@ -102,6 +105,8 @@ static void world_open(struct world *w, uint64_t seed, unsigned flags, uint32_t 
         .space = w->space,
         .flags = flow_flags,
         .clock = {.mtc_freq = 3, .cpuid_15_eax = 2, .cpuid_15_ebx = 200, .nom_freq = 24}};
+    w->piece = (struct ptl_perf_piece){.bytes = g->trace, .size = g->len};
+    w->stream = (struct ptl_stream){&w->piece, 1};
 }
 
 static void world_close(struct world *w)
@@ -111,65 +116,74 @@ static void world_close(struct world *w)
     free(w->gen.ran);
 }
 
-static struct ptl_flow *flow_new(const struct world *w)
+static struct ptl_decoder *decoder_new(const struct world *w)
 {
-    struct ptl_flow *flow;
+    struct ptl_decoder *decoder;
 
-    assert_int_equal(ptl_flow_new(&flow, &w->config), 0);
-    return flow;
+    assert_int_equal(ptl_decoder_raw(&decoder, &w->config), 0);
+    return decoder;
 }
 
 /* What the flow from the beginning tells of the segment, and what one begun there tells.
  * Returns 1 if their states were the same. */
-static int compare_segment(const struct world *w, struct ptl_flow *whole, struct ptl_flow *part,
-                           const struct ptl_segment *segment, struct told *all)
+static int compare_segment(const struct world *w, struct ptl_decoder *whole,
+                           struct ptl_decoder *part, const struct ptl_segment *segment,
+                           struct told *all)
 {
-    const struct gen *g = &w->gen;
     struct ptl_flow_state a, b;
-    struct told own = told_new();
+    struct told own = told_new(), warm = told_new();
     size_t from = all->n;
     int same;
 
-    assert_int_equal(ptl_segments_enter(part, g->trace, g->len, 0, segment), 0);
-    ptl_flow_get_state(whole, 1, &a);
-    ptl_flow_get_state(part, 1, &b);
-    same = ptl_flow_state_same(&a, &b);
-    ptl_segments_go_on(whole, g->len, 0, segment);
+    assert_int_equal(ptl_decoder_start(part, segment->warm, segment->begin), 0);
+    if (segment->begin.at)
+        hear(part, &warm);
+    ptl_decoder_get_state(whole, 1, &a);
+    ptl_decoder_get_state(part, 1, &b);
+    same = segment->begin.at && ptl_flow_state_same(&a, &b);
+    if (segment->begin.at)
+        ptl_decoder_extend(whole, segment->end);
+    else
+        assert_int_equal(ptl_decoder_start(whole, segment->begin, segment->end), 0);
     hear(whole, all);
     if (same) {
-        ptl_segments_go_on(part, g->len, 0, segment);
+        ptl_decoder_extend(part, segment->end);
         hear(part, &own);
         assert_int_equal(own.n, all->n - from);
         assert_memory_equal(own.item, all->item + from, own.n * sizeof(*own.item));
     }
     free(own.item);
+    free(warm.item);
     return same;
 }
 
 /* Returns the number of segments that were begun well. */
 static int check(const struct world *w)
 {
-    struct ptl_segment segment = {0};
-    struct ptl_flow *plain = flow_new(w), *whole = flow_new(w), *part = flow_new(w);
+    const struct ptl_place all_of_it = {1, 0};
+    struct ptl_segment segment = {.end = {0, 0}};
+    struct ptl_decoder *plain = decoder_new(w), *whole = decoder_new(w), *part = decoder_new(w);
     struct told expected = told_new(), all = told_new();
-    size_t end = 0;
+    struct ptl_place end = {0, 0};
     int same = 0;
 
+    assert_int_equal(ptl_decoder_piece(plain, 0), 0);
     hear(plain, &expected);
-    while (ptl_segments_next(w->gen.trace, w->gen.len, SIZE, &segment)) {
-        assert_int_equal(segment.begin, end);
-        assert_true(segment.end > segment.begin && segment.warm <= segment.begin);
+    while (ptl_segments_next(&w->stream, all_of_it, SIZE, &segment)) {
+        assert_int_equal(ptl_place_compare(segment.begin, end), 0);
+        assert_true(ptl_place_compare(segment.end, segment.begin) > 0);
+        assert_true(ptl_place_compare(segment.warm, segment.begin) <= 0);
         end = segment.end;
         same += compare_segment(w, whole, part, &segment, &all);
     }
-    assert_int_equal(end, w->gen.len);
+    assert_int_equal(ptl_place_compare(end, all_of_it), 0);
     assert_int_equal(all.n, expected.n);
     assert_memory_equal(all.item, expected.item, all.n * sizeof(*all.item));
     free(expected.item);
     free(all.item);
-    ptl_flow_free(plain);
-    ptl_flow_free(whole);
-    ptl_flow_free(part);
+    ptl_decoder_free(plain);
+    ptl_decoder_free(whole);
+    ptl_decoder_free(part);
     return same;
 }
 
@@ -218,15 +232,15 @@ static void test_shares(void **state)
     (void)state;
     world_open(&w, 5, GEN_EVENTS, 0);
     for (uint32_t n = 1; n < 40; n++) {
-        size_t end = 0;
+        struct ptl_place end = {0, 0};
         for (uint32_t k = 0; k < n; k++) {
             struct ptl_segment share;
-            ptl_segments_share(w.gen.trace, w.gen.len, k, n, &share);
-            assert_int_equal(share.begin, end);
-            assert_true(share.begin <= share.end);
+            ptl_segments_share(&w.stream, k, n, &share);
+            assert_int_equal(ptl_place_compare(share.begin, end), 0);
+            assert_true(ptl_place_compare(share.begin, share.end) <= 0);
             end = share.end;
         }
-        assert_int_equal(end, w.gen.len);
+        assert_int_equal(ptl_place_compare(end, (struct ptl_place){1, 0}), 0);
     }
     world_close(&w);
 }

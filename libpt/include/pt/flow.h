@@ -272,7 +272,7 @@ PTL_API uint64_t ptl_flow_skipped(const struct ptl_flow *flow);
 PTL_API void ptl_flow_pause(struct ptl_flow *flow, uint64_t offset);
 PTL_API int ptl_flow_paused(const struct ptl_flow *flow);
 
-#define PTL_FLOW_STATE_MAX 1024
+#define PTL_FLOW_STATE_MAX 1152
 
 /* All that what a paused flow yields from here on depends on, besides configuration and code. */
 struct ptl_flow_state {

@@ -249,6 +249,10 @@ struct ptl_perf_queue {
 PTL_API const struct ptl_perf_queue *ptl_perf_queues(const struct ptl_perf *perf, size_t *count);
 PTL_API const struct ptl_perf_buffer *ptl_perf_buffers(const struct ptl_perf *perf, size_t *count);
 
+/* These bytes (of a piece) will hardly be read again: the memory that holds them may be used for
+ * other things. They stay valid. */
+PTL_API void ptl_perf_release(const struct ptl_perf *perf, const uint8_t *bytes, uint64_t len);
+
 /* --- writing ------------------------------------------------------------------- */
 
 /* A streaming compressor. */

@@ -19,6 +19,7 @@
 #include <pt/flow.h>
 #include <pt/losses.h>
 #include <pt/perfdata.h>
+#include <pt/segments.h>
 #include <pt/sideband.h>
 
 #ifdef __cplusplus
@@ -89,23 +90,47 @@ PTL_API int ptl_session_flow_config(const struct ptl_session *session, uint32_t 
 PTL_API uint32_t ptl_session_lane(const struct ptl_session *session, uint32_t queue);
 PTL_API uint64_t ptl_session_kernel_start(const struct ptl_session *session);
 
+/* The pieces of the queue. */
+PTL_API struct ptl_stream ptl_session_stream(const struct ptl_session *session, uint32_t queue);
+/* Where to begin for a time (ticks, as the flow counts them): the last PSB that is not later, in
+ * whatever piece; only as much of the trace is read as a binary search needs. Without times that
+ * can be compared: the beginning. The end of the stream if all of it is older. */
+PTL_API struct ptl_place ptl_session_find(const struct ptl_session *session, uint32_t queue,
+                                          uint64_t tsc);
+
 /* --- decoders ---------------------------------------------------------------------- */
 
 /* A flow and a cursor for one queue. Belongs to one thread at a time. */
 PTL_API int ptl_decoder_new(struct ptl_decoder **decoder, const struct ptl_session *session,
                             uint32_t queue) PTL_MUST_CHECK;
+/* The same for a raw trace: of one piece, with the configuration's cursor if it has one. */
+PTL_API int ptl_decoder_raw(struct ptl_decoder **decoder,
+                            const struct ptl_flow_config *config) PTL_MUST_CHECK;
 PTL_API void ptl_decoder_free(struct ptl_decoder *decoder);
 
 /* Get ready for a piece (an index into the queue's pieces). Returns 1 if it goes on from the
  * piece decoded before, 0 if it starts anew, or PTL_INVALID, PTL_NOMEM. */
 PTL_API int ptl_decoder_piece(struct ptl_decoder *decoder, size_t piece) PTL_MUST_CHECK;
-/* Get ready for a time (ticks, as the flow counts them): at the last PSB that is not later, in
- * whatever piece. What lies before is not decoded. Returns 0 and the piece, PTL_EOS if all trace
- * is older, or as ptl_decoder_piece(). */
-PTL_API int ptl_decoder_seek(struct ptl_decoder *decoder, uint64_t tsc,
-                             size_t *piece) PTL_MUST_CHECK;
 /* Would it go on? Then tracing that is on at the end of the piece before is no end. */
 PTL_API int ptl_decoder_goes_on(const struct ptl_decoder *decoder, size_t piece);
+
+/* Start anew at a place, to decode up to `to`: the flow pauses or ends there. What lies before
+ * is not decoded. The pieces between are the caller's to go through. */
+PTL_API int ptl_decoder_start(struct ptl_decoder *decoder, struct ptl_place from,
+                              struct ptl_place to) PTL_MUST_CHECK;
+/* At its end: go on up to `to`, as if there had been no end. */
+PTL_API void ptl_decoder_extend(struct ptl_decoder *decoder, struct ptl_place to);
+/* The next piece before that end; SIZE_MAX: there is none. */
+PTL_API size_t ptl_decoder_next_piece(const struct ptl_decoder *decoder);
+
+/* At the end of a segment: all that what follows depends on, cursor included. */
+PTL_API void ptl_decoder_get_state(const struct ptl_decoder *decoder, int with_time,
+                                   struct ptl_flow_state *state);
+
+/* What has been decoded will hardly be read again: memory that holds it may be used for other
+ * things. Cheap; to be called now and then. */
+PTL_API void ptl_decoder_release(struct ptl_decoder *decoder);
+
 /* The flow to pull items from: of the queue, whatever the piece. */
 PTL_API struct ptl_flow *ptl_decoder_flow(const struct ptl_decoder *decoder);
 /* The task that runs at the flow's position (which may be ahead of the items read). */

@@ -349,6 +349,20 @@ struct ptl_context ptl_cursor_context(const struct ptl_cursor *cursor)
                                 .tid = cursor->tid};
 }
 
+void ptl__cursor_get_state(const struct ptl_cursor *c, struct ptl__cursor_state *state)
+{
+    *state = (struct ptl__cursor_state){
+        .now = c->now,
+        .pos = c->pos,
+        .pending = c->pending ? (uint64_t)(c->pending - c->lane->row) + 1 : 0,
+        .rows = c->view->rows,
+        .kernel = c->view->kernel,
+        .view = c->view->id,
+        .pid = c->pid,
+        .tid = c->tid,
+    };
+}
+
 /* --- life -------------------------------------------------------------------- */
 
 int ptl_cursor_new(struct ptl_cursor **cursor, const struct ptl_timeline *timeline, uint32_t lane,

@@ -55,4 +55,12 @@ struct ptl_timeline {
 /* The lane, or NULL if nothing is known of it. */
 const struct ptl__lane *ptl__timeline_lane(const struct ptl_timeline *timeline, uint32_t id);
 
+/* Where a cursor stands: what it does from here on depends on this and the timeline alone. */
+struct ptl__cursor_state {
+    uint64_t now, pos, pending; /* `pending`: 1 + its row */
+    uint64_t rows, kernel;      /* applied to the current view */
+    uint32_t view, pid, tid, unused;
+};
+void ptl__cursor_get_state(const struct ptl_cursor *cursor, struct ptl__cursor_state *state);
+
 #endif

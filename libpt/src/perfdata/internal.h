@@ -142,6 +142,12 @@ const char *ptl__perf_text(struct ptl_perf *perf, const uint8_t *bytes, size_t l
 /* map.c */
 int ptl__view_path(struct view *view, const char *path, const char *tmpdir,
                    struct ptl_perf_problem *problem);
+/* Bytes are read in steps of this size before their pages are given back. */
+#define PASS_STEP ((uint64_t)4 << 20)
+/* The bytes were read up to `to`, `from` the last time: give pages back where a step ends. */
+void ptl__view_pass(const struct view *view, uint64_t from, uint64_t to);
+/* Give back the pages of bytes that lie in it. Returns 0 if they do not. */
+int ptl__view_release(const struct view *view, const uint8_t *bytes, uint64_t len);
 void ptl__view_close(struct view *view);
 int ptl__spill_add(struct spill *spill, const char *tmpdir, const void *bytes, size_t len);
 int ptl__spill_map(struct spill *spill);

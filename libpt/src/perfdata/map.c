@@ -162,6 +162,30 @@ int ptl__view_path(struct view *view, const char *path, const char *tmpdir,
     return status;
 }
 
+int ptl__view_release(const struct view *view, const uint8_t *bytes, uint64_t len)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t at;
+
+    if (!view->mapped || bytes < view->bytes || (uint64_t)(bytes - view->bytes) >= view->len)
+        return 0;
+    at = (uint64_t)(bytes - view->bytes) / page * page;
+    len += (uint64_t)(bytes - view->bytes) - at;
+    if (len > view->len - at)
+        len = view->len - at;
+    /* Pages of a file that is mapped read-only: reading them again brings them back. */
+    (void)madvise((void *)(uintptr_t)(view->bytes + at), len, MADV_DONTNEED);
+    return 1;
+}
+
+void ptl__view_pass(const struct view *view, uint64_t from, uint64_t to)
+{
+    uint64_t begin = from / PASS_STEP * PASS_STEP, end = to / PASS_STEP * PASS_STEP;
+
+    if (end > begin)
+        (void)ptl__view_release(view, view->bytes + begin, end - begin);
+}
+
 void ptl__view_close(struct view *view)
 {
     if (view->mapped)

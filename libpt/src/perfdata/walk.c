@@ -316,6 +316,7 @@ static int walk_stream(struct walk *w)
             if (status)
                 return status;
         }
+        ptl__view_pass(&w->stream->view, at, next + behind);
         at = next + behind;
     }
     return at > w->raw ? close_raw(w, at) : 0;
@@ -340,6 +341,22 @@ int ptl__perf_walk(struct ptl_perf *perf)
 }
 
 /* --- iterating ---------------------------------------------------------------------- */
+
+/* The pages that hold trace, and records that were read, need not stay in memory. */
+static void pass(const struct ptl_perf *perf, const struct segment *s, uint64_t from, uint64_t to)
+{
+    for (size_t i = 0; i < perf->stream_count && from / PASS_STEP != to / PASS_STEP; i++)
+        if (perf->streams[i].number == s->stream)
+            ptl__view_pass(&perf->streams[i].view, from, to);
+}
+
+void ptl_perf_release(const struct ptl_perf *perf, const uint8_t *bytes, uint64_t len)
+{
+    int found = ptl__view_release(&perf->joins.view, bytes, len);
+
+    for (size_t i = 0; i < perf->stream_count && !found; i++)
+        found = ptl__view_release(&perf->streams[i].view, bytes, len);
+}
 
 int ptl_perf_next(const struct ptl_perf *perf, struct ptl_perf_iter *iter,
                   struct ptl_perf_record *record)
@@ -368,6 +385,7 @@ int ptl_perf_next(const struct ptl_perf *perf, struct ptl_perf_iter *iter,
         if (!s->unzipped) {
             uint64_t behind = ptl__perf_behind(p, (size_t)size), left = s->len - iter->at;
             iter->at += behind < left ? behind : left;
+            pass(perf, s, record->offset, s->file + iter->at);
         }
         return 1;
     }

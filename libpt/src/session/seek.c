@@ -29,7 +29,8 @@ static int psb_time(const uint8_t *bytes, size_t len, size_t at, uint64_t *tsc)
     return 0;
 }
 
-size_t ptl__session_find_psb(const uint8_t *bytes, size_t len, uint64_t tsc)
+/* The last PSB with a TSC up to `tsc`; SIZE_MAX: none. */
+static size_t find_psb(const uint8_t *bytes, size_t len, uint64_t tsc)
 {
     size_t lo = 0, hi = len, best = SIZE_MAX;
     uint64_t time;
@@ -47,4 +48,40 @@ size_t ptl__session_find_psb(const uint8_t *bytes, size_t len, uint64_t tsc)
         }
     }
     return best;
+}
+
+/* The first piece that ends at `tsc` or later. */
+static size_t piece_at(const struct ptl_session *s, const struct ptl_stream *stream, uint64_t tsc)
+{
+    size_t i = 0;
+
+    for (; i < stream->count; i++) {
+        uint64_t end = stream->pieces[i].time;
+
+        if (!end || ptl_session_ticks(s, end) >= tsc)
+            break;
+    }
+    return i;
+}
+
+struct ptl_place ptl_session_find(const struct ptl_session *s, uint32_t queue, uint64_t tsc)
+{
+    struct ptl_stream stream = ptl_session_stream(s, queue);
+    struct ptl_place place = {0, 0};
+    size_t at = SIZE_MAX;
+
+    if (s->timeless)
+        return place;
+    place.piece = piece_at(s, &stream, tsc);
+    if (place.piece == stream.count)
+        return place;
+    for (;; place.piece--) {
+        const struct ptl_perf_piece *piece = &stream.pieces[place.piece];
+
+        at = find_psb(piece->bytes, piece->size, tsc);
+        if (at != SIZE_MAX || !ptl_stream_goes_on(&stream, place.piece))
+            break;
+    }
+    place.at = at == SIZE_MAX ? 0 : at;
+    return place;
 }

@@ -202,6 +202,16 @@ int ptl_session_flow_config(const struct ptl_session *s, uint32_t queue,
     return 0;
 }
 
+struct ptl_stream ptl_session_stream(const struct ptl_session *s, uint32_t queue)
+{
+    size_t count;
+    const struct ptl_perf_queue *queues = ptl_perf_queues(s->perf, &count);
+
+    if (queue >= count)
+        return (struct ptl_stream){NULL, 0};
+    return (struct ptl_stream){queues[queue].pieces, queues[queue].piece_count};
+}
+
 uint32_t ptl_session_lane(const struct ptl_session *s, uint32_t queue)
 {
     size_t count;

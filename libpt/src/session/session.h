@@ -64,9 +64,6 @@ int ptl__session_vdso(struct ptl_session *session);
 /* records.c */
 int ptl__session_records(struct ptl_session *session, const struct ptl_session_config *config);
 
-/* seek.c: the last PSB with a TSC up to `tsc`; SIZE_MAX: none. */
-size_t ptl__session_find_psb(const uint8_t *bytes, size_t len, uint64_t tsc);
-
 /* The first MMAP of the kernel, e.g. "[kernel.kallsyms]_text". Returns 1 if there is one. */
 int ptl__session_kernel_map(const struct ptl_session *session, struct ptl_rec_mmap *map);
 
