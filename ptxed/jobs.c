@@ -2,106 +2,67 @@
 /*
  * jobs.c - segments of a trace, decoded at the same time and printed in order.
  *
- * Each worker has a flow and a printer. It takes the next segment (pt/segments.h), keeps its
- * text until all segments before have been written, and then writes itself. The worker
- * whose turn it is also judges the segment after its own: if that began in another state than
- * this one ended in, its text is thrown away and the worker goes on through it. So the text is
- * that of one flow from the beginning, whatever the trace holds.
+ * Each worker takes the next segment, keeps its text until all segments before have been
+ * written, and then writes itself. The worker whose turn it is also judges the segment after its
+ * own: if that began in another state than this one ended in, its text is thrown away and the
+ * worker goes on through it. So the text is that of one decoder from the beginning, whatever the
+ * trace holds.
  *
- * Memory: text of one segment a worker, up to TEXT_MAX; a worker with more waits for its turn.
+ * Text that waits is mostly not text yet: two words a block, which say where its lines are
+ * (out_hold). Memory: that of one segment a worker, up to TEXT_MAX; a worker with more waits for
+ * its turn.
  */
 #include "jobs.h"
 
-#include "text_event.h"
+#include "opts.h"
 
 #include <errno.h>
-#include <pt/segments.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#define TEXT_MAX   ((size_t)16 << 20)
-#define TEXT_SMALL ((size_t)256 << 10) /* when it is written at once */
-
-/* Bytes of trace that a worker takes at a time. As text they are 300 times as many, and that
- * is best written while it is in the processor's cache. */
-#define SEGMENT_QUIET ((size_t)512 << 10)
-#define SEGMENT_TEXT  ((size_t)8 << 10)
+#define TEXT_MAX  ((size_t)8 << 20)
+#define PARTS_MAX ((size_t)128 << 10)
+#define TEXT_SMALL                                                                                 \
+    ((size_t)256 << 10) /* when it is written at once: fits the second level cache                 \
+                         */
+#define NEVER UINT32_MAX
 
 struct worker {
     struct jobs *jobs;
-    struct ptl_flow *flow;
     struct printer printer;
-    struct ptl_segment segment;
-    struct ptl_flow_state start; /* the state at its beginning, once `ready` */
-    uint64_t index;              /* of the segment */
-    int busy;                    /* has a segment */
+    void *own; /* the source's */
+    struct jobs_segment segment;
+    struct jobs_state start; /* the state at its beginning, once `ready` */
+    uint64_t index;          /* of the segment */
+    int busy;                /* has a segment */
     int ready;
-    int dropped; /* another worker decodes the segment */
+    int dropped; /* another worker decodes the segment, or it is not wanted */
     pthread_t thread;
     int started;
 };
 
 struct jobs {
-    struct ptxed *x;
+    const struct jobs_config *config;
+    const struct jobs_source *source;
     struct printer *printer;
     struct worker *workers;
     unsigned n;
-    size_t limit; /* where the last segment ends */
-    size_t size;  /* of segments */
-    int with_time;
-    uint64_t end; /* where decoding ended */
 
     pthread_mutex_t mutex;
     pthread_cond_t change;
-    struct ptl_segment next; /* the last segment taken */
-    uint64_t taken;          /* number of segments taken */
-    uint64_t turn;           /* the segment whose text may be written */
-    uint64_t dropped;        /* segments decoded again */
-    int status;              /* what went wrong */
+    uint64_t taken;   /* number of segments taken */
+    uint64_t turn;    /* the segment whose text may be written */
+    uint64_t dropped; /* segments decoded again */
+    int progress;     /* is shown */
+    uint64_t done;    /* bytes, for the progress */
+    time_t shown;     /* when it was shown */
+    uint32_t over;    /* the stream of which no more is wanted */
+    int status;       /* what went wrong */
 };
-
-/* --- options ------------------------------------------------------------------------------ */
-
-/* What is counted or judged over the whole trace is not known in the middle of it. */
-static int in_one_piece(const struct ptxed *x)
-{
-    return (x->flow.flags & PTL_FLOW_COLD_BLOCKS) ||
-           (x->print & (PRINT_CHECK | PRINT_BLOCKS | PRINT_STAT_FUNCTIONS)) ||
-           marks_given(&x->marks) || x->flow.cursor;
-}
-
-/* By default text is made by one thread: it is made about as fast as memory takes it. */
-static unsigned threads(const struct ptxed *x)
-{
-    long n = x->jobs ? (long)x->jobs : 1;
-
-    if (!x->jobs && (x->print & PRINT_QUIET))
-        n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n > 1 && !in_one_piece(x) ? (unsigned)n : 1;
-}
-
-static size_t segment_size(const struct ptxed *x)
-{
-    if (x->segment_size)
-        return x->segment_size < SIZE_MAX / 2 ? (size_t)x->segment_size : SIZE_MAX / 2;
-    return x->print & PRINT_QUIET ? SEGMENT_QUIET : SEGMENT_TEXT;
-}
-
-int jobs_check(const struct ptxed *x)
-{
-    if (!x->shard || !(in_one_piece(x) || x->sideband.file_count))
-        return 0;
-    opts_error(x->prog, "--shard: not with --check, numbers or lines of blocks, or sideband.");
-    return EXIT_NOTHING;
-}
-
-int jobs_apply(const struct ptxed *x)
-{
-    return x->shard || (threads(x) > 1 && x->trace.len > segment_size(x));
-}
 
 /* --- turns -------------------------------------------------------------------------------- */
 
@@ -125,6 +86,13 @@ static int await_turn(struct worker *w)
     return w->dropped || j->status ? -1 : 0;
 }
 
+/* Text waits for its turn, or is written at once. */
+static void set_waiting(struct out *out, int waiting)
+{
+    out->cap = waiting ? TEXT_MAX : TEXT_SMALL;
+    out->part_cap = waiting || out->is_device ? PARTS_MAX : 0;
+}
+
 /* The gate of the worker's output. */
 static int gate(void *context)
 {
@@ -134,7 +102,7 @@ static int gate(void *context)
     pthread_mutex_lock(&w->jobs->mutex);
     status = await_turn(w);
     pthread_mutex_unlock(&w->jobs->mutex);
-    w->printer.out.cap = TEXT_SMALL;
+    set_waiting(&w->printer.out, 0);
     return status ? ECANCELED : 0;
 }
 
@@ -144,9 +112,10 @@ static int take(struct worker *w)
     struct jobs *j = w->jobs;
 
     w->busy = 0;
-    if (j->status || !ptl_segments_next(j->x->trace.bytes, j->limit, j->size, &j->next))
-        return 0;
-    w->segment = j->next;
+    do {
+        if (j->status || !j->source->next(j->source->context, &w->segment))
+            return 0;
+    } while (w->segment.stream == j->over);
     w->index = j->taken++;
     w->busy = 1;
     w->ready = w->dropped = 0;
@@ -164,48 +133,101 @@ static struct worker *holder(struct jobs *j, uint64_t index)
     return NULL;
 }
 
-/* The segment has been written: whose turn is it? Returns 1 if this worker goes on into the
- * next one, 0 if its holder has begun it well. The mutex is held. */
-static int pass_turn(struct worker *w)
+static int is_same(const struct jobs_state *a, const struct jobs_state *b)
 {
-    struct jobs *j = w->jobs;
-    struct worker *next = holder(j, w->index + 1);
-    struct ptl_flow_state state;
+    return ptl_flow_state_same(&a->flow, &b->flow) && !memcmp(a->more, b->more, sizeof(a->more));
+}
 
-    if (!next)
-        return take(w) ? 1 : 0;
-    while (!next->ready && !j->status)
-        pthread_cond_wait(&j->change, &j->mutex);
-    if (j->status)
-        return 0;
-    ptl_flow_get_state(w->flow, j->with_time, &state);
-    if (ptl_flow_state_same(&state, &next->start))
-        return 0;
+/* Take the segment away from its holder. The mutex is held. */
+static void drop(struct worker *w, struct worker *next)
+{
     next->dropped = 1;
-    j->dropped++;
     w->segment = next->segment;
     w->index++;
-    return 1;
+}
+
+enum then {
+    DONE,   /* look for another segment */
+    EXTEND, /* go on into this one, which follows */
+    ENTER   /* begin this one, which has been taken already */
+};
+
+/* The segment has been written: whose turn is it? The mutex is held. */
+static enum then pass_turn(struct worker *w)
+{
+    struct jobs *j = w->jobs;
+    struct worker *next;
+    struct jobs_state state;
+
+    while ((next = holder(j, w->index + 1)) != NULL && next->segment.stream == j->over) {
+        drop(w, next);
+        j->turn++;
+    }
+    if (!next) {
+        j->turn = w->index + 1;
+        if (!take(w))
+            return DONE;
+        return w->segment.apart ? ENTER : EXTEND;
+    }
+    while (!next->ready && !j->status)
+        pthread_cond_wait(&j->change, &j->mutex);
+    j->turn = w->index + 1;
+    if (j->status || next->segment.apart)
+        return DONE;
+    j->source->get_state(w->own, &state);
+    if (is_same(&state, &next->start))
+        return DONE;
+    drop(w, next);
+    j->dropped++;
+    return EXTEND;
+}
+
+/* --- progress ----------------------------------------------------------------------------- */
+
+/* How far the text has been written, now and then. The mutex is held. */
+static void show_progress(struct jobs *j, uint64_t bytes)
+{
+    struct timespec now;
+
+    j->done += bytes;
+    if (!j->progress || clock_gettime(CLOCK_MONOTONIC_COARSE, &now))
+        return;
+    if (!j->shown)
+        j->shown = now.tv_sec; /* not for what takes no time */
+    if (now.tv_sec == j->shown)
+        return;
+    j->shown = now.tv_sec;
+    fprintf(stderr, "\r%3.0f %% ", 100. * (double)j->done / (double)j->config->size);
+    fflush(stderr);
+}
+
+static void end_progress(const struct jobs *j)
+{
+    if (j->progress)
+        fputs("\r      \r", stderr);
 }
 
 /* --- decoding ----------------------------------------------------------------------------- */
 
-/* Get ready for the segment just taken. */
+/* Get ready for a segment. Returns as the source does. */
 static int enter(struct worker *w)
 {
     struct jobs *j = w->jobs;
-    const struct infile *trace = &j->x->trace;
-    int status =
-        ptl_segments_enter(w->flow, trace->bytes, trace->len, j->x->flow.offset, &w->segment);
+    struct out *out = &w->printer.out;
+    int status;
 
-    memset(&w->printer.stats, 0, sizeof(w->printer.stats));
-    w->printer.out.len = 0;
-    w->printer.out.error = 0;
-    w->printer.out.cap = TEXT_MAX;
-    /* A part that begins in the middle has been synchronised before. */
-    w->printer.stats.syncs = w->segment.begin && !w->index;
+    /* Text may lie in blocks that go when another stream is entered. */
+    if (j->n == 1) {
+        out_flush(out);
+    } else {
+        out_drop(out);
+        out->error = 0;
+        set_waiting(out, 1);
+    }
+    status = j->source->enter(w->own, &w->segment);
+    w->printer.stats = (struct print_stats){0};
     pthread_mutex_lock(&j->mutex);
-    ptl_flow_get_state(w->flow, j->with_time, &w->start);
+    j->source->get_state(w->own, &w->start);
     w->ready = 1;
     pthread_cond_broadcast(&j->change);
     pthread_mutex_unlock(&j->mutex);
@@ -215,63 +237,69 @@ static int enter(struct worker *w)
 /* Decode the segment. Returns 0, or what went wrong for all. */
 static int decode(struct worker *w)
 {
-    struct jobs *j = w->jobs;
-    int status;
+    int status = w->jobs->source->print(w->own, &w->segment);
 
-    ptl_segments_go_on(w->flow, j->x->trace.len, j->x->flow.offset, &w->segment);
-    status = print_flow(&w->printer, w->flow, NULL);
     return status == PTL_IO && w->printer.out.error == ECANCELED ? 0 : status;
 }
 
-/* Write the text and count the numbers, in turn. Returns 1 if the worker goes on into the next
- * segment. */
+/* Write the text and count the numbers, in turn. Returns an enum then, or a negative status. */
 static int finish(struct worker *w)
 {
     struct jobs *j = w->jobs;
-    int go_on = 0;
+    enum then then = DONE;
 
-    out_flush(&w->printer.out);
+    if (j->n > 1)
+        out_flush(&w->printer.out);
     if (w->printer.out.error && w->printer.out.error != ECANCELED)
         return PTL_IO;
     pthread_mutex_lock(&j->mutex);
     if (!await_turn(w)) {
         print_add_stats(j->printer, &w->printer.stats);
-        memset(&w->printer.stats, 0, sizeof(w->printer.stats));
-        infile_done(&j->x->trace, w->segment.begin);
-        j->end = ptl_flow_offset(w->flow);
-        go_on = pass_turn(w);
-        j->turn++;
+        w->printer.stats = (struct print_stats){0};
+        if (j->source->finish(w->own, &w->segment))
+            j->over = w->segment.stream;
+        show_progress(j, w->segment.bytes);
+        then = pass_turn(w);
         pthread_cond_broadcast(&j->change);
     }
-    if (!go_on)
+    if (then == DONE)
         w->busy = 0;
     pthread_mutex_unlock(&j->mutex);
-    return go_on;
+    return (int)then;
+}
+
+/* One segment, and those that this worker goes on into. Returns 0 or a negative status. */
+static int work_on(struct worker *w)
+{
+    int then = ENTER, status = 0;
+
+    while (then > 0) {
+        if (then == ENTER)
+            status = enter(w);
+        if (status == 0)
+            status = decode(w);
+        then = status < 0 ? status : finish(w);
+    }
+    return then;
 }
 
 static void *work(void *context)
 {
     struct worker *w = context;
     struct jobs *j = w->jobs;
-    int more, status;
+    int status;
 
     for (;;) {
         pthread_mutex_lock(&j->mutex);
-        more = take(w);
+        status = take(w);
         pthread_mutex_unlock(&j->mutex);
-        if (!more)
+        if (!status)
             return NULL;
-        status = enter(w);
-        do {
-            if (status == 0)
-                status = decode(w);
-            more = status < 0 ? status : finish(w);
-            status = 0;
-        } while (more > 0);
-        if (more < 0) {
-            if (more == PTL_IO)
-                w->printer.out.error = w->printer.out.error ? w->printer.out.error : EIO;
-            fail(j, more);
+        status = work_on(w);
+        if (status == PTL_IO && !w->printer.out.error)
+            w->printer.out.error = EIO;
+        if (status < 0) {
+            fail(j, status);
             return NULL;
         }
     }
@@ -279,25 +307,36 @@ static void *work(void *context)
 
 /* --- making ------------------------------------------------------------------------------- */
 
-static int open_worker(struct worker *w, struct jobs *j)
+/* A single worker writes through the printer's own buffer. */
+static int open_out(struct worker *w)
 {
-    int status;
+    struct jobs *j = w->jobs;
+    struct out *out = &w->printer.out;
 
-    w->jobs = j;
-    w->printer = *j->printer;
-    w->printer.style.text = NULL;
-    memset(&w->printer.stats, 0, sizeof(w->printer.stats));
-    if (out_open(&w->printer.out, STDOUT_FILENO, TEXT_MAX))
-        return PTL_NOMEM;
-    w->printer.out.gate = gate;
-    w->printer.out.context = w;
-    status = ptl_flow_new(&w->flow, &j->x->flow);
-    if (status)
-        return status;
-    ptl_flow_on_free(w->flow, lines_free);
-    if (j->printer->style.text && text_insn_new(&w->printer.style.text, j->x->att))
+    if (j->n > 1) {
+        if (out_open(out, j->printer->out.fd, TEXT_MAX))
+            return PTL_NOMEM;
+        out->gate = gate;
+        out->context = w;
+    }
+    /* With marks there are blocks that do not stay. */
+    if ((j->n > 1 || (out->is_device && !j->printer->marks)) && out_hold_parts(out, PARTS_MAX))
         return PTL_NOMEM;
     return 0;
+}
+
+static int open_worker(struct worker *w, struct jobs *j)
+{
+    w->jobs = j;
+    w->printer = *j->printer;
+    w->printer.stats = (struct print_stats){0};
+    if (j->n > 1)
+        w->printer.style.text = NULL;
+    if (open_out(w))
+        return PTL_NOMEM;
+    if (j->n > 1 && j->printer->style.text && text_insn_new(&w->printer.style.text, j->config->att))
+        return PTL_NOMEM;
+    return j->source->open(j->source->context, &w->printer, &w->own);
 }
 
 static void close_worker(struct worker *w)
@@ -306,11 +345,19 @@ static void close_worker(struct worker *w)
 
     if (!j)
         return;
+    if (j->n == 1)
+        out_flush(&w->printer.out); /* while the lines of blocks are still there */
+    else
+        out_drop(&w->printer.out); /* all that is wanted has been written */
+    if (w->own)
+        j->source->close(w->own);
+    if (j->n == 1) {
+        j->printer->out = w->printer.out;
+        return;
+    }
     if (w->printer.out.error && w->printer.out.error != ECANCELED)
         j->printer->out.error = w->printer.out.error;
-    w->printer.out.len = 0; /* all that is wanted has been written */
     (void)out_close(&w->printer.out);
-    ptl_flow_free(w->flow);
     text_insn_free(w->printer.style.text);
 }
 
@@ -325,25 +372,24 @@ static void run(struct jobs *j)
             pthread_join(j->workers[i].thread, NULL);
 }
 
-int jobs_print(struct ptxed *x, struct printer *printer, uint64_t *end)
+int jobs_run(const struct jobs_config *config, const struct jobs_source *source,
+             struct printer *printer)
 {
-    struct jobs j = {.x = x, .printer = printer, .n = threads(x), .size = segment_size(x)};
-    struct ptl_segment share = {.end = x->trace.len};
+    struct jobs j = {.config = config,
+                     .source = source,
+                     .printer = printer,
+                     .n = config->threads,
+                     .over = NEVER};
 
-    if (x->shard)
-        ptl_segments_share(x->trace.bytes, x->trace.len, x->shard - 1, x->share, &share);
-    j.limit = share.end;
-    j.next = (struct ptl_segment){.end = share.begin, .warm_next = share.warm};
-    j.with_time = (x->print & PRINT_TIME) || (x->events & TEXT_EVENT_TIME) ||
-                  (x->flow.flags & PTL_FLOW_TICKS);
-    j.end = x->flow.offset + share.end;
-    if (share.begin == share.end && share.begin)
-        printer->stats.syncs = 1; /* nothing to decode, and nothing wrong with that */
+    /* On a terminal that shows nothing else. */
+    j.progress = config->size && isatty(STDERR_FILENO) && !isatty(printer->out.fd);
+
     j.workers = calloc(j.n, sizeof(*j.workers));
     if (!j.workers)
         return PTL_NOMEM;
-    out_flush(&printer->out);
-    if (printer->style.text)
+    if (j.n > 1)
+        out_flush(&printer->out);
+    if (j.n > 1 && printer->style.text)
         text_insn_prepare(printer->style.text);
     pthread_mutex_init(&j.mutex, NULL);
     pthread_cond_init(&j.change, NULL);
@@ -353,12 +399,12 @@ int jobs_print(struct ptxed *x, struct printer *printer, uint64_t *end)
         run(&j);
     for (unsigned i = 0; i < j.n; i++)
         close_worker(&j.workers[i]);
+    end_progress(&j);
     pthread_mutex_destroy(&j.mutex);
     pthread_cond_destroy(&j.change);
     free(j.workers);
-    *end = j.end;
-    if (x->verbose)
-        opts_error(x->prog, "%llu segments, %llu of them decoded again, %u threads.",
+    if (config->verbose && j.n > 1)
+        opts_error(config->prog, "%llu segments, %llu of them decoded again, %u threads.",
                    (unsigned long long)j.taken, (unsigned long long)j.dropped, j.n);
     return j.status;
 }

@@ -1,21 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * jobs.h - a raw trace decoded by several threads (--jobs), or a part of it (--shard): the
- * same text in the same order.
+ * jobs.h - segments of trace decoded by several threads: the same text in the same order as one
+ * thread's.
+ *
+ * What a segment is made of is the source's business (raw.c, recording.c).
  */
 #ifndef PTXED_JOBS_H
 #define PTXED_JOBS_H
 
-#include "ptxed.h"
+#include "print.h"
 
-/* Can what is asked for be had? Returns 0, or the exit status: the message has been printed. */
-int jobs_check(const struct ptxed *x);
+#include <pt/segments.h>
 
-/* Is there more than one thread to use, or a part of the trace to choose? */
-int jobs_apply(const struct ptxed *x);
+struct jobs_segment {
+    struct ptl_segment part;
+    uint32_t stream; /* of which it is a part */
+    uint8_t apart;   /* does not go on where the segment before ended */
+    uint8_t first;   /* of its stream */
+    uint64_t skip;   /* instructions to leave out */
+    uint64_t bytes;  /* how long it is */
+};
 
-/* Print the trace; `x->flow` is complete. *end: where decoding ended.
- * Returns 0 or a negative status, PTL_IO if the output cannot be written. */
-int jobs_print(struct ptxed *x, struct printer *printer, uint64_t *end);
+#define JOBS_MORE 4
+
+/* What a segment begins or ends in. */
+struct jobs_state {
+    struct ptl_flow_state flow;
+    uint64_t more[JOBS_MORE]; /* the source's own */
+};
+
+/* All functions return 0 or a negative status unless said otherwise. */
+struct jobs_source {
+    void *context;
+    /* The next segment, in order. Returns 1, or 0 at the end. */
+    int (*next)(void *context, struct jobs_segment *segment);
+    /* A thread's own. It prints with this printer. */
+    int (*open)(void *context, struct printer *printer, void **worker);
+    void (*close)(void *worker);
+    /* Get to the beginning of the segment; nothing is printed. */
+    int (*enter)(void *worker, const struct jobs_segment *segment);
+    /* Print it, having entered it or come from the segment before. */
+    int (*print)(void *worker, const struct jobs_segment *segment);
+    void (*get_state)(const void *worker, struct jobs_state *state);
+    /* The text has been written: count what was found. One thread at a time, in order. Returns 1 if
+     * the rest of the stream is not wanted. */
+    int (*finish)(void *worker, const struct jobs_segment *segment);
+};
+
+struct jobs_config {
+    const char *prog;
+    unsigned threads;
+    int att;       /* syntax of the disassembler */
+    int verbose;   /* say how many segments there were */
+    uint64_t size; /* of the whole in bytes, for the progress shown on a terminal */
+};
+
+/* Print all segments of the source. Returns 0 or a negative status, PTL_IO if the output cannot be
+ * written. */
+int jobs_run(const struct jobs_config *config, const struct jobs_source *source,
+             struct printer *printer);
 
 #endif

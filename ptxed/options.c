@@ -182,6 +182,17 @@ static int set_shard(void *context, const struct opt *opt, const char *arg)
     return 0;
 }
 
+static int set_tail(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+    int status = opts_number(x->prog, opt->name, arg, UINT64_MAX, &x->tail);
+
+    if (status || x->tail)
+        return status;
+    opts_error(x->prog, "%s: bad argument: 0.", opt->name);
+    return FAILED;
+}
+
 static int set_segment_size(void *context, const struct opt *opt, const char *arg)
 {
     struct ptxed *x = context;
@@ -313,13 +324,17 @@ static const struct opt table[] = {
     {"--no-fast-path", NULL, NULL, "step instruction by instruction; the output is the same.",
      set_flow, PTL_FLOW_SLOW, 0, NULL},
     {"--jobs", "-j", "<n>",
-     "decode with n threads; the output is the same. Default: one a processor with --quiet, else "
-     "one.",
-     set_jobs, 0, 0, NULL},
+     "decode with n threads (default: one a processor); the output is the same.", set_jobs, 0, 0,
+     NULL},
     {"--shard", NULL, "<k>/<n>",
      "only the k-th of n parts of the trace: the outputs of all parts, one after the other, are "
      "that of the whole.",
      set_shard, 0, 0, NULL},
+    {"--tail", NULL, "<n>",
+     "only the last n instructions (of each buffer of a recording), and what lies between them; "
+     "what "
+     "comes before is not decoded.",
+     set_tail, 0, 0, NULL},
     {"--segment-size", NULL, "<bytes>", "what a thread decodes at a time (for tests).",
      set_segment_size, 0, OPT_HIDDEN, NULL},
     {.name = "", .help = "output"},
@@ -420,10 +435,6 @@ int ptxed_options(struct ptxed *x, int argc, char **argv)
         return status;
     if (x->trace.name && x->recording.path) {
         opts_error(x->prog, "unknown option: %s.", x->recording.path);
-        return FAILED;
-    }
-    if (x->shard && x->recording.path) {
-        opts_error(x->prog, "--shard: only with --pt.");
         return FAILED;
     }
     if (!x->trace.name && !x->recording.path) {

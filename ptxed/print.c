@@ -75,7 +75,7 @@ static void print_event(struct printer *p, const struct ptl_event *event)
 
 static void count_block(struct printer *p, const struct ptl_item *item)
 {
-    p->stats.insns += item->ninsn;
+    p->stats.insns += item->ninsn - p->first;
     if (item->flags & PTL_ITEM_CONTINUED)
         return;
     p->stats.blocks++;
@@ -113,15 +113,17 @@ static size_t line_prefix(const struct printer *p, const struct ptl_item *item, 
 
 static void print_lines(struct printer *p, const struct ptl_item *item, const struct lines *lines)
 {
+    uint32_t first = p->first;
     uint32_t count = item->ninsn < lines->ninsn ? item->ninsn : lines->ninsn;
     char prefix[PRINT_LEAD_MAX + 64];
     size_t n = line_prefix(p, item, prefix);
 
     if (!n) {
-        out_write(&p->out, lines->str, lines->marks[count]);
+        out_hold(&p->out, lines->str + lines->marks[first],
+                 lines->marks[count] - lines->marks[first]);
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = first; i < count; i++) {
         uint32_t begin = lines->marks[i];
         out_write(&p->out, prefix, n);
         out_write(&p->out, lines->str + begin, lines->marks[i + 1] - begin);
@@ -150,9 +152,10 @@ static int print_block(struct printer *p, const struct ptl_item *item)
         return 0;
     if (p->flags & PRINT_JSON)
         print_json_insns(p, item, lines);
-    else if (item->ninsn == lines->ninsn && !(p->flags & (PRINT_OFFSET | PRINT_TIME)) &&
-             !p->lead_len && !(item->flags & PTL_ITEM_SPECULATIVE))
-        out_write(&p->out, lines->str, lines->len);
+    else if (item->ninsn == lines->ninsn && !p->first &&
+             !(p->flags & (PRINT_OFFSET | PRINT_TIME)) && !p->lead_len &&
+             !(item->flags & PTL_ITEM_SPECULATIVE))
+        out_hold(&p->out, lines->str, lines->len);
     else
         print_lines(p, item, lines);
     return 0;
@@ -169,10 +172,29 @@ static void print_end(struct printer *p)
     out_str(&p->out, "[end of trace]\n");
 }
 
+/* Is the item before the first instruction that is wanted? */
+static int is_skipped(struct printer *p, const struct ptl_item *item)
+{
+    p->first = 0;
+    if (!p->skip)
+        return 0;
+    if (item->kind != PTL_ITEM_BLOCK)
+        return 1;
+    if (item->ninsn <= p->skip) {
+        p->skip -= item->ninsn;
+        return 1;
+    }
+    p->first = (uint32_t)p->skip;
+    p->skip = 0;
+    return 0;
+}
+
 /* --- all items ------------------------------------------------------------------ */
 
 int print_item(struct printer *p, const struct ptl_item *item)
 {
+    if (is_skipped(p, item))
+        return 0;
     return p->marks ? marks_print(p, item) : print_whole(p, item);
 }
 
@@ -199,7 +221,7 @@ int print_whole(struct printer *p, const struct ptl_item *item)
     }
 }
 
-int print_flow(struct printer *p, struct ptl_flow *flow, struct infile *trace)
+int print_flow(struct printer *p, struct ptl_flow *flow)
 {
     uint64_t skipped = ptl_flow_skipped(flow);
     struct ptl_item items[BATCH];
@@ -213,8 +235,6 @@ int print_flow(struct printer *p, struct ptl_flow *flow, struct infile *trace)
         }
         if (p->out.error)
             return PTL_IO;
-        if (trace)
-            infile_done(trace, (size_t)ptl_flow_offset(flow));
     }
     p->stats.losses.count[PTL_LOSS_SKIPPED] += ptl_flow_skipped(flow) - skipped;
     return n;

@@ -7,7 +7,6 @@
 #ifndef PTXED_PRINT_H
 #define PTXED_PRINT_H
 
-#include "infile.h"
 #include "lines.h"
 #include "out.h"
 
@@ -49,6 +48,8 @@ struct printer {
     const char *lead; /* what each line begins with: the task, the time; `lead_len` bytes. JSON:
                          fields that each object ends with */
     size_t lead_len;
+    uint64_t skip;  /* instructions to leave out, and all that comes before them */
+    uint32_t first; /* of the block at hand: instructions left out */
     struct print_stats stats;
     struct marks *marks; /* print only what is between them; NULL: all */
     int *between;        /* of the stream at hand: it is */
@@ -62,9 +63,9 @@ int print_item(struct printer *printer, const struct ptl_item *item);
 /* Print it whatever the marks. */
 int print_whole(struct printer *printer, const struct ptl_item *item);
 
-/* Print all items of the flow, which decodes `trace` (NULL: something else).
- * Returns 0, PTL_NOMEM, or PTL_IO when nobody reads on. */
-int print_flow(struct printer *printer, struct ptl_flow *flow, struct infile *trace);
+/* Print all items of the flow up to its end or pause. Returns 0, PTL_NOMEM, or PTL_IO when
+ * nobody reads on. */
+int print_flow(struct printer *printer, struct ptl_flow *flow);
 
 /* Count what another printer has counted, of what comes next. */
 void print_add_stats(struct printer *printer, const struct print_stats *more);

@@ -110,10 +110,11 @@ void print_json_insns(struct printer *p, const struct ptl_item *item, const stru
                item->flags & PTL_ITEM_SPECULATIVE;
 
     if (!more) {
-        out_write(&p->out, lines->str, lines->marks[count]);
+        out_hold(&p->out, lines->str + lines->marks[p->first],
+                 lines->marks[count] - lines->marks[p->first]);
         return;
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = p->first; i < count; i++) {
         uint32_t begin = lines->marks[i];
 
         out_write(&p->out, lines->str + begin, lines->marks[i + 1] - begin - strlen("}\n"));

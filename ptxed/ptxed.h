@@ -38,6 +38,7 @@ struct ptxed {
     uint8_t done;          /* --help, --version */
     uint32_t jobs;         /* threads; 0: choose */
     uint32_t shard, share; /* this one (from 1) of so many; 0: all */
+    uint64_t tail;         /* instructions at the end; 0: all */
     uint64_t segment_size; /* bytes that a thread decodes at a time; 0: choose */
 };
 

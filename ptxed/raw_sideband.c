@@ -35,21 +35,15 @@ int raw_sideband_open(struct raw_sideband *raw, struct ptxed *x, struct printer 
         status = opts_sideband_build(&x->sideband, x->space, 1, &raw->sb);
     if (status < 0 || !raw->sb)
         return status;
-    status =
-        ptl_cursor_new(&raw->cursor, ptl_sideband_timeline(raw->sb), 0, x->sideband.kernel_start);
-    if (status < 0)
-        return status;
     raw->print = (struct sb_print){.sb = raw->sb, .flags = ptxed_sideband(x)};
     printer->after_event = after_event;
     printer->context = raw;
     if (x->sideband.show_switches)
         printer->event_flags |= TEXT_EVENT_CONTEXT;
-    x->flow.cursor = raw->cursor;
     return 0;
 }
 
 void raw_sideband_close(struct raw_sideband *raw)
 {
-    ptl_cursor_free(raw->cursor);
     ptl_sideband_free(raw->sb);
 }

@@ -11,12 +11,11 @@
 
 struct raw_sideband {
     struct ptl_sideband *sb; /* NULL: none was given */
-    struct ptl_cursor *cursor;
     struct sb_print print;
     struct printer *printer;
 };
 
-/* Build the sideband and tell flow and printer of it. Returns 0 or a negative status. */
+/* Build the sideband and tell the printer of it. Returns 0 or a negative status. */
 int raw_sideband_open(struct raw_sideband *raw, struct ptxed *x, struct printer *printer);
 void raw_sideband_close(struct raw_sideband *raw);
 

@@ -2,54 +2,13 @@
 /* recording.c - see recording.h. */
 #include "recording.h"
 
-#include "json.h"
-#include "report.h"
-#include "sb_print.h"
+#include "recording_plan.h"
+#include "strand.h"
 #include "text_event.h"
 #include "unzip.h"
 
-#include <pt/packet.h>
-#include <pt/session.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define BATCH 256 /* items a call */
-
-struct recording;
-
-/* One queue, being decoded. */
-struct stream {
-    struct recording *rec;
-    const struct ptl_perf_queue *queue;
-    const struct ptl_sideband *sb;
-    struct ptl_decoder *decoder;
-    struct sb_print sideband;
-    size_t piece; /* the next one */
-    int n, i;     /* items read, and used */
-    int shown;    /* the task is selected */
-    int done;
-    int in_window;
-    int between; /* the marks */
-    uint32_t index, pid, tid;
-    uint64_t time; /* ticks, of the item at hand */
-    struct ptl_item items[BATCH];
-};
-
-struct recording {
-    struct ptxed *x;
-    struct printer *printer;
-    struct ptl_session *session;
-    struct stream **streams;
-    size_t stream_count;
-    uint64_t from, to; /* ticks: the window */
-    uint64_t syncs;
-    int by_task; /* some tasks are not selected */
-    int any;     /* something was */
-    struct report report;
-    struct stream *lead_of; /* for whom `lead` was made, and when */
-    uint64_t lead_time;
-    char lead[PRINT_LEAD_MAX];
-};
 
 /* --- opening ------------------------------------------------------------------------------ */
 
@@ -124,492 +83,343 @@ static void find_window(struct recording *rec)
     rec->to = rec->to == UINT64_MAX ? rec->to : ptl_session_ticks(rec->session, rec->to);
 }
 
-static int is_selected(const struct recording *rec, const struct ptl_perf_queue *queue)
-{
-    const struct opts_select *s = &rec->x->recording.select;
+/* --- one queue after the other ------------------------------------------------------------ */
 
-    return select_has(&s->idxs, queue->idx) &&
-           (!s->cpus.count || queue->cpu == PTL_PERF_ANY || select_has(&s->cpus, queue->cpu)) &&
-           (!s->tids.count || queue->tid == PTL_PERF_ANY || select_has(&s->tids, queue->tid));
+/* What the threads have found. */
+struct all {
+    struct recording *rec;
+    struct plan plan;
+    struct strand_found found;
+    struct symbols_node *symbols; /* of all threads: names are told of until the end */
+};
+
+struct symbols_node {
+    struct symbols_node *next;
+    struct section_symbols *symbols;
+};
+
+/* A thread's. */
+struct worker {
+    struct strand strand;
+    struct all *all;
+};
+
+static int open_symbols(struct all *all, struct printer *printer)
+{
+    struct symbols_node *node;
+
+    if (!ptxed_wants_symbols(all->rec->x))
+        return 0;
+    node = calloc(1, sizeof(*node));
+    if (!node)
+        return PTL_NOMEM;
+    node->next = all->symbols;
+    all->symbols = node;
+    node->symbols = section_symbols_new(all->rec->kallsyms);
+    printer->style.by_section = node->symbols;
+    return node->symbols ? 0 : PTL_NOMEM;
 }
 
-static int add_stream(struct recording *rec, const struct ptl_perf_queue *queue, uint32_t index)
+static void close_symbols(struct all *all)
 {
-    struct stream *s = calloc(1, sizeof(*s));
+    while (all->symbols) {
+        struct symbols_node *node = all->symbols;
 
-    if (!s)
-        return PTL_NOMEM;
-    s->rec = rec;
-    s->queue = queue;
-    s->index = index;
-    s->pid = s->tid = UINT32_MAX;
-    s->shown = !rec->by_task;
-    s->in_window = !rec->from;
-    s->between = marks_begin(&rec->x->marks);
-    s->sb = ptl_session_sideband(rec->session, index);
-    if (rec->x->sideband.print) /* else problems are reported once, at the end */
-        s->sideband = (struct sb_print){.sb = s->sb, .flags = ptxed_sideband(rec->x)};
-    rec->streams[rec->stream_count++] = s;
-    return 0;
+        all->symbols = node->next;
+        section_symbols_free(node->symbols);
+        free(node);
+    }
 }
 
-static int add_streams(struct recording *rec)
+static int source_next(void *context, struct jobs_segment *segment)
 {
-    const struct ptl_perf_queue *queues;
-    size_t count;
-    int status = 0;
+    return plan_next(&((struct all *)context)->plan, segment);
+}
 
-    queues = ptl_perf_queues(ptl_session_perf(rec->session), &count);
-    rec->streams = calloc(count + 1, sizeof(struct stream *));
-    if (!rec->streams)
+static void source_close(void *worker)
+{
+    struct worker *w = worker;
+
+    strand_close(&w->strand);
+    free(w);
+}
+
+static int source_open(void *context, struct printer *printer, void **worker)
+{
+    struct all *all = context;
+    struct worker *w = calloc(1, sizeof(*w));
+
+    if (!w)
         return PTL_NOMEM;
-    for (size_t i = 0; i < count && !status; i++)
-        if (is_selected(rec, &queues[i]))
-            status = add_stream(rec, &queues[i], (uint32_t)i);
+    *worker = w;
+    w->all = all;
+    strand_init(&w->strand, all->rec, printer);
+    return open_symbols(all, printer);
+}
+
+static int source_enter(void *worker, const struct jobs_segment *segment)
+{
+    struct strand *s = &((struct worker *)worker)->strand;
+
+    s->found.syncs = 0; /* what a segment that was dropped has found does not count */
+    s->found.any = 0;
+    s->found.report.count = 0;
+    return strand_enter(s, segment);
+}
+
+static int source_print(void *worker, const struct jobs_segment *segment)
+{
+    struct strand *s = &((struct worker *)worker)->strand;
+    uint64_t skipped = ptl_flow_skipped(ptl_decoder_flow(s->decoder));
+    int status;
+
+    if (segment->first)
+        strand_heading(s);
+    strand_extend(s, &segment->part);
+    while ((status = strand_item(s)) > 0) {
+        status = strand_print(s);
+        if (status < 0)
+            return status;
+    }
+    s->printer->stats.losses.count[PTL_LOSS_SKIPPED] +=
+        ptl_flow_skipped(ptl_decoder_flow(s->decoder)) - skipped;
     return status;
 }
 
-/* --- reading items ---------------------------------------------------------------------------- */
-
-/* Records of other CPUs are shown with those, or by time if all are merged. */
-static void divide_sideband(struct stream *s)
+static void source_state(const void *worker, struct jobs_state *state)
 {
-    if (s->rec->x->recording.merge || s->rec->stream_count < 2)
-        return;
-    s->sideband.by_cpu = s->queue->cpu != PTL_PERF_ANY;
-    s->sideband.cpu = s->queue->cpu;
-}
+    const struct strand *s = &((const struct worker *)worker)->strand;
 
-static int begin_stream(struct stream *s)
-{
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): all of stream_count are there */
-    int status = ptl_decoder_new(&s->decoder, s->rec->session, s->index);
-
-    if (status == 0)
-        ptl_flow_on_free(ptl_decoder_flow(s->decoder), lines_free);
-    divide_sideband(s);
-    return status;
-}
-
-static void end_stream(struct stream *s)
-{
+    *state =
+        (struct jobs_state){.more = {(uint64_t)s->state.pid << 32 | s->state.tid,
+                                     (uint64_t)s->state.shown << 1 | (uint64_t)s->state.in_window}};
     if (s->decoder)
-        s->rec->printer->stats.losses.count[PTL_LOSS_SKIPPED] +=
-            ptl_flow_skipped(ptl_decoder_flow(s->decoder));
-    ptl_decoder_free(s->decoder);
-    s->decoder = NULL;
+        ptl_decoder_get_state(s->decoder, 1, &state->flow);
 }
 
-static int is_quiet(const struct stream *s)
+static void add_found(struct strand_found *all, struct strand_found *more)
 {
-    return (s->rec->x->print & PRINT_QUIET) != 0;
+    all->syncs += more->syncs;
+    all->any |= more->any;
+    report_merge(&all->report, &more->report);
+    more->syncs = 0;
+    more->any = 0;
 }
 
-/* "[cpu: 3]", or with JSON {"type":"stream","cpu":3} */
-static void say_stream(const struct stream *s, const char *what, uint32_t n)
+static int source_finish(void *worker, const struct jobs_segment *segment)
 {
-    struct out *out = &s->rec->printer->out;
-    struct json json;
+    struct worker *w = worker;
 
-    if (is_quiet(s))
-        return;
-    if (!(s->rec->x->print & PRINT_JSON)) {
-        out_printf(out, "[%s: %u]\n", what, n);
-        return;
-    }
-    json_begin(&json, out, "stream");
-    json_count(&json, what, n);
-    json_end(&json);
+    (void)segment;
+    add_found(&w->all->found, &w->strand.found);
+    return w->strand.over;
 }
 
-static void say_lost(const struct stream *s, const char *what)
+static int one_by_one(struct all *all, struct printer *printer)
 {
-    struct out *out = &s->rec->printer->out;
-    struct json json;
-
-    if (is_quiet(s))
-        return;
-    if (!(s->rec->x->print & PRINT_JSON)) {
-        out_printf(out, "[trace lost: %s]\n", what);
-        return;
-    }
-    json_begin(&json, out, "lost");
-    json_string(&json, "what", what);
-    json_end(&json);
-}
-
-/* --- pieces ---------------------------------------------------------------------------- */
-
-/* What the recorder lost before a piece, and in the one that has ended. */
-static void say_missing(const struct stream *s, size_t piece)
-{
-    char what[32];
-
-    snprintf(what, sizeof(what), "%llu bytes", (unsigned long long)s->queue->pieces[piece].missing);
-    if (s->queue->pieces[piece].missing)
-        say_lost(s, what);
-}
-
-static void say_flags(const struct stream *s, size_t piece)
-{
-    uint32_t flags = s->queue->pieces[piece].flags;
-
-    if (flags & PTL_AUX_TRUNCATED)
-        say_lost(s, "buffer full");
-    if (flags & PTL_AUX_PARTIAL)
-        say_lost(s, "partial");
-    if (flags & PTL_AUX_COLLISION)
-        say_lost(s, "collision");
-}
-
-/* What lies before the window is not decoded. Returns 1, 0 if that is all, or PTL_NOMEM. */
-static int first_piece(struct stream *s)
-{
-    size_t piece;
-    int status = ptl_decoder_seek(s->decoder, s->rec->from, &piece);
-
-    if (status == PTL_EOS)
-        s->piece = s->queue->piece_count;
-    if (status < 0)
-        return status == PTL_EOS ? 0 : status;
-    s->piece = piece + 1;
-    return 1;
-}
-
-/* Is the last packet of the piece cut, with nothing that could be its other half? */
-static void count_cut(const struct stream *s, size_t piece)
-{
-    const struct ptl_perf_piece *p = &s->queue->pieces[piece];
-    uint64_t at = ptl_flow_offset(ptl_decoder_flow(s->decoder)) - p->offset;
-    struct ptl_packet packet;
-
-    if (at < p->size && !ptl_decoder_goes_on(s->decoder, piece + 1) &&
-        ptl_packet_decode(&packet, p->bytes + at, (size_t)(p->size - at), 0) == PTL_EOS)
-        s->rec->printer->stats.losses.count[PTL_LOSS_CUT]++;
-}
-
-static void count_unsynced(const struct stream *s, size_t piece)
-{
-    const struct ptl_perf_piece *p = &s->queue->pieces[piece];
-
-    if (p->size && !ptl_decoder_goes_on(s->decoder, piece) &&
-        ptl_psb_find(p->bytes, (size_t)p->size, 0) == p->size)
-        s->rec->printer->stats.losses.count[PTL_LOSS_UNSYNCED]++;
-}
-
-static int next_piece(struct stream *s)
-{
-    if (!s->piece && s->rec->from && s->queue->piece_count)
-        return first_piece(s);
-    if (s->piece && s->piece <= s->queue->piece_count) {
-        say_flags(s, s->piece - 1);
-        count_cut(s, s->piece - 1);
-    }
-    if (s->piece >= s->queue->piece_count)
-        return 0;
-    say_missing(s, s->piece);
-    count_unsynced(s, s->piece);
-    return ptl_decoder_piece(s->decoder, s->piece++) < 0 ? PTL_NOMEM : 1;
-}
-
-/* Is there an item? Returns 1, 0 at the end, or a negative status. */
-static int have_item(struct stream *s)
-{
-    int status = 1;
-
-    while (s->i == s->n && status > 0) {
-        s->i = 0;
-        s->n = s->piece ? ptl_flow_next(ptl_decoder_flow(s->decoder), s->items, BATCH) : 0;
-        if (s->n < 0)
-            return s->n;
-        if (s->n == 0)
-            status = next_piece(s);
-    }
-    return status;
-}
-
-/* --- printing items
- * ------------------------------------------------------------------------------- */
-
-static const char *comm_of(const struct stream *s)
-{
-    return ptl_sideband_comm(s->sb, s->tid, s->time);
-}
-
-/* The same as fields of JSON. */
-static size_t json_lead(struct stream *s, char *buf, size_t size)
-{
-    unsigned fields = s->rec->x->recording.fields;
-    uint64_t ns = ptl_session_ns(s->rec->session, s->time);
-    const char *comm = fields & FIELD_COMM ? comm_of(s) : NULL;
-    struct json json = {.comma = 1};
-    char time[32];
-    struct out out;
-    size_t n;
-
-    if (out_open_memory(&out))
-        return 0;
-    json.out = &out;
-    if (fields & FIELD_COMM)
-        json_string(&json, "comm", comm ? comm : "?");
-    if (fields & FIELD_PID && s->pid != UINT32_MAX)
-        json_count(&json, "pid", s->pid);
-    if (fields & FIELD_TID && s->tid != UINT32_MAX)
-        json_count(&json, "tid", s->tid);
-    if (fields & FIELD_CPU && s->queue->cpu != PTL_PERF_ANY)
-        json_count(&json, "cpu", s->queue->cpu);
-    snprintf(time, sizeof(time), "%llu.%09llu", (unsigned long long)(ns / 1000000000),
-             (unsigned long long)(ns % 1000000000));
-    if (fields & FIELD_TIME)
-        json_string(&json, "time", time);
-    n = out.len <= size && !out.error ? out.len : 0;
-    memcpy(buf, out.buf, n);
-    free(out.buf);
-    return n;
-}
-
-/* "hello 26530/26531 [003] 1234.567890123: " as far as asked for. */
-static void make_lead(struct stream *s)
-{
-    struct recording *rec = s->rec;
-    unsigned fields = rec->x->recording.fields;
-    uint64_t ns = ptl_session_ns(rec->session, s->time);
-    const char *comm = fields & FIELD_COMM ? comm_of(s) : NULL;
-    char *p = rec->lead, *end = rec->lead + sizeof(rec->lead);
-
-    if (fields & FIELD_COMM)
-        p += snprintf(p, (size_t)(end - p), "%.16s ", comm ? comm : "?");
-    if (fields & FIELD_PID)
-        p += snprintf(p, (size_t)(end - p), "%d%s", (int)s->pid, fields & FIELD_TID ? "/" : " ");
-    if (fields & FIELD_TID)
-        p += snprintf(p, (size_t)(end - p), "%d ", (int)s->tid);
-    if (fields & FIELD_CPU && s->queue->cpu == PTL_PERF_ANY)
-        p += snprintf(p, (size_t)(end - p), "[---] ");
-    else if (fields & FIELD_CPU)
-        p += snprintf(p, (size_t)(end - p), "[%03u] ", s->queue->cpu);
-    if (fields & FIELD_TIME)
-        p += snprintf(p, (size_t)(end - p), "%llu.%09llu: ", (unsigned long long)(ns / 1000000000),
-                      (unsigned long long)(ns % 1000000000));
-    rec->printer->lead = rec->lead;
-    rec->printer->lead_len = (size_t)(p - rec->lead);
-    if (rec->x->print & PRINT_JSON)
-        rec->printer->lead_len = json_lead(s, rec->lead, sizeof(rec->lead));
-    rec->lead_of = s;
-    rec->lead_time = s->time;
-}
-
-static void update_lead(struct stream *s)
-{
-    if (s->rec->x->recording.fields && (s->rec->lead_of != s || s->rec->lead_time != s->time))
-        make_lead(s);
-}
-
-/* The task changes, and with it what is shown. */
-static void on_context(struct stream *s, const struct ptl_event *event)
-{
-    s->pid = event->u.context.pid;
-    s->tid = event->u.context.tid;
-    s->rec->lead_of = NULL;
-    if (s->rec->by_task)
-        s->shown = select_task(&s->rec->x->recording.select, s->pid, s->tid, comm_of(s));
-}
-
-/* An end that the next piece goes on from is none. */
-static int is_false_end(const struct stream *s, const struct ptl_item *item)
-{
-    return item->kind == PTL_ITEM_END && s->piece < s->queue->piece_count &&
-           ptl_decoder_goes_on(s->decoder, s->piece);
-}
-
-static int print_one(struct stream *s, const struct ptl_item *item)
-{
-    struct printer *p = s->rec->printer;
+    struct ptxed *x = all->rec->x;
+    uint64_t size;
+    const struct jobs_source source = {.context = all,
+                                       .next = source_next,
+                                       .open = source_open,
+                                       .close = source_close,
+                                       .enter = source_enter,
+                                       .print = source_print,
+                                       .get_state = source_state,
+                                       .finish = source_finish};
+    struct jobs_config config = {.prog = x->prog, .att = x->att, .verbose = x->verbose};
     int status = 0;
 
-    s->time = item->tsc;
-    if (item->kind == PTL_ITEM_EVENT)
-        s->rec->syncs += item->u.event->type == PTL_EV_SYNC;
-    if (item->kind == PTL_ITEM_EVENT && item->u.event->type == PTL_EV_CONTEXT)
-        on_context(s, item->u.event);
-    if (item->kind == PTL_ITEM_ERROR && item->u.error->status == PTL_NOMAP)
-        report_missing(&s->rec->report, s->sb, s->pid, item->u.error->ip);
-    if (!s->in_window)
-        s->in_window = item->tsc >= s->rec->from;
-    if (s->shown && s->in_window && !is_false_end(s, item)) {
-        s->rec->any = 1;
-        update_lead(s);
-        p->between = &s->between;
-        status = print_item(p, item);
-    }
-    if (item->kind == PTL_ITEM_EVENT)
-        sb_print_until(&s->sideband, &p->out, item->tsc);
-    return status == 0 && p->out.error ? PTL_IO : status;
+    if (x->shard)
+        plan_share(&all->plan, x->shard, x->share);
+    if (x->tail)
+        status = plan_tail(&all->plan, &source, printer, x->tail);
+    size = plan_size(&all->plan);
+    config.threads = plan_threads(x, size);
+    all->plan.segment_size = plan_segment_size(x, size, config.threads);
+    config.size = size;
+    return status ? status : jobs_run(&config, &source, printer);
 }
 
-/* Behind the window nothing more comes. Returns as have_item(). */
-static int stream_status(struct stream *s)
+/* --- all by time -------------------------------------------------------------------------- */
+
+/* A queue. */
+struct lane {
+    struct strand strand;
+    struct plan plan;
+};
+
+/* The item at hand. Returns 1, 0 at the end of the queue, or a negative status. */
+static int lane_item(struct lane *lane)
 {
-    int status = s->done ? 0 : have_item(s);
+    struct jobs_segment segment;
+    int status;
 
-    if (status > 0 && s->items[s->i].tsc > s->rec->to)
-        status = 0;
-    if (status == 0)
-        s->done = 1;
-    return status;
-}
-
-/* --- all queues
- * ---------------------------------------------------------------------------------------- */
-
-static void print_heading(const struct stream *s)
-{
-    const struct recording *rec = s->rec;
-
-    if (rec->stream_count < 2 || rec->x->recording.fields)
-        return;
-    if (s->queue->cpu != PTL_PERF_ANY)
-        say_stream(s, "cpu", s->queue->cpu);
-    else
-        say_stream(s, "tid", s->queue->tid);
-}
-
-static int one_by_one(struct recording *rec)
-{
-    int status = 0;
-
-    for (size_t i = 0; i < rec->stream_count && status == 0; i++) {
-        struct stream *s = rec->streams[i];
-
-        status = begin_stream(s);
-        if (status == 0)
-            print_heading(s);
-        while (status == 0 && (status = stream_status(s)) > 0)
-            status = print_one(s, &s->items[s->i++]);
-        end_stream(s);
+    while ((status = strand_item(&lane->strand)) == 0) {
+        if (lane->strand.over || !plan_next(&lane->plan, &segment))
+            return 0;
+        if (segment.apart)
+            status = strand_enter(&lane->strand, &segment);
+        if (status < 0)
+            return status;
+        strand_extend(&lane->strand, &segment.part);
     }
     return status;
 }
 
-/* The stream with the earliest item; NULL: none is left. */
-static struct stream *earliest(struct recording *rec, int *status)
+/* The lane with the earliest item; NULL: none is left. */
+static struct lane *earliest(struct lane *lanes, size_t count, int *status)
 {
-    struct stream *first = NULL;
+    struct lane *first = NULL;
+    uint64_t time = 0;
 
-    for (size_t i = 0; i < rec->stream_count; i++) {
-        struct stream *s = rec->streams[i];
-        int has = stream_status(s);
+    for (struct lane *l = lanes; l < lanes + count && *status == 0; l++) {
+        int has = lane_item(l);
 
         if (has < 0)
             *status = has;
-        if (has > 0 && (!first || s->items[s->i].tsc < first->items[first->i].tsc))
-            first = s;
+        if (has > 0 && (!first || l->strand.items[l->strand.i].tsc < time)) {
+            first = l;
+            time = l->strand.items[l->strand.i].tsc;
+        }
     }
-    return first;
+    return *status < 0 ? NULL : first;
 }
 
-static int by_time(struct recording *rec)
+/* Give each queue its part of the plan. Returns the number of lanes. */
+static size_t divide(struct all *all, struct printer *printer, struct lane *lanes)
 {
-    struct stream *s;
+    struct plan *plan = &all->plan;
+    size_t count = 0;
+
+    plan->segment_size = UINT64_MAX / 2;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct plan_range *range = &plan->ranges[i];
+
+        if (range->first) {
+            strand_init(&lanes[count].strand, all->rec, printer);
+            lanes[count].plan = *plan;
+            lanes[count].plan.ranges = range;
+            lanes[count++].plan.count = 0;
+        }
+        lanes[count - 1].plan.count++;
+    }
+    return count;
+}
+
+static int by_time(struct all *all, struct printer *printer)
+{
+    struct recording *rec = all->rec;
+    struct lane *lanes = calloc(rec->queues + 1, sizeof(*lanes)), *l;
+    size_t count;
     int status = 0;
 
+    if (!lanes)
+        return PTL_NOMEM;
     if (!rec->x->recording.fields)
         rec->x->recording.fields = FIELD_CPU | FIELD_TID | FIELD_TIME;
-    for (size_t i = 0; i < rec->stream_count && status == 0; i++)
-        status = begin_stream(rec->streams[i]);
-    while (status == 0 && (s = earliest(rec, &status)) != NULL)
-        status = print_one(s, &s->items[s->i++]);
-    for (size_t i = 0; i < rec->stream_count; i++)
-        end_stream(rec->streams[i]);
+    status = open_symbols(all, printer);
+    count = divide(all, printer, lanes);
+    while (status == 0 && (l = earliest(lanes, count, &status)) != NULL)
+        status = strand_print(&l->strand);
+    for (l = lanes; l < lanes + count; l++) {
+        add_found(&all->found, &l->strand.found);
+        if (l->strand.decoder)
+            printer->stats.losses.count[PTL_LOSS_SKIPPED] +=
+                ptl_flow_skipped(ptl_decoder_flow(l->strand.decoder));
+        strand_close(&l->strand);
+    }
+    free(lanes);
     return status;
 }
 
-/* Names of kernel code lie beside the kernel's code. */
-static int open_symbols(struct recording *rec)
-{
-    const char *dir = ptl_perf_directory(ptl_session_perf(rec->session));
-    char path[4096];
-    int known =
-        dir && (size_t)snprintf(path, sizeof(path), "%s/kcore_dir/kallsyms", dir) < sizeof(path);
-
-    if (!ptxed_wants_symbols(rec->x))
-        return 0;
-    rec->printer->style.by_section = section_symbols_new(known ? path : NULL);
-    return rec->printer->style.by_section ? 0 : PTL_NOMEM;
-}
-
-static void close_recording(struct recording *rec)
-{
-    for (size_t i = 0; i < rec->stream_count; i++) {
-        ptl_decoder_free(rec->streams[i]->decoder);
-        free(rec->streams[i]);
-    }
-    free(rec->streams);
-    section_symbols_free(rec->printer->style.by_section);
-    rec->printer->style.by_section = NULL;
-    ptl_session_close(rec->session);
-}
+/* --- the end -------------------------------------------------------------------------------- */
 
 /* Was less than the whole asked for? */
 static int is_partial(const struct recording *rec)
 {
-    return !rec->stream_count || rec->by_task || rec->from || rec->to != UINT64_MAX;
+    return !rec->queues || rec->by_task || rec->from || rec->to != UINT64_MAX;
 }
 
-static int conclude(struct recording *rec)
+static int conclude(struct all *all, struct printer *printer)
 {
-    const struct print_stats *stats = &rec->printer->stats;
+    struct recording *rec = all->rec;
+    const struct print_stats *stats = &printer->stats;
     const char *prog = rec->x->prog, *path = rec->x->recording.path;
     struct ptl_losses losses = stats->losses;
     unsigned line = rec->x->print & PRINT_QUIET ? 0 : LOSSES_LINE;
+    int nothing = !all->found.any && !rec->x->shard; /* a share may well be empty */
 
     losses.insns = stats->insns;
-    losses.count[PTL_LOSS_IMAGES] = rec->report.count;
+    losses.count[PTL_LOSS_IMAGES] = all->found.report.count;
     ptl_losses_add(&losses, ptl_session_losses(rec->session));
-    report_end(&rec->report, prog, rec->session);
+    report_end(&all->found.report, prog, rec->session);
     if (losses_report(&rec->x->losses, path, &losses, line))
         return EXIT_PARTLY;
     if (marks_report(&rec->x->marks, prog, path))
         return EXIT_NOTHING;
-    if (!rec->any)
+    if (nothing)
         opts_error(prog, "%s: nothing %s.", path,
-                   rec->syncs || is_partial(rec) ? "is selected"
-                                                 : "to decode: no whole PSB+ in the trace");
+                   all->found.syncs || is_partial(rec) ? "is selected"
+                                                       : "to decode: no whole PSB+ in the trace");
     if (stats->errors)
         opts_error(prog, "%s: %llu decode error%s, the first at offset 0x%llx: %s (ip 0x%llx).",
                    path, (unsigned long long)stats->errors, stats->errors > 1 ? "s" : "",
                    (unsigned long long)stats->first.offset, ptl_strstatus(stats->first.status),
                    (unsigned long long)stats->first.ip);
-    if (!rec->any || (stats->errors && !stats->insns))
+    if (nothing || (stats->errors && !stats->insns))
         return EXIT_NOTHING;
     return losses_status(&rec->x->losses, &losses, stats->errors ? EXIT_PARTLY : EXIT_ALL);
 }
 
+/* Names of kernel code lie beside the kernel's code. */
+static void find_symbols(struct recording *rec, char *path, size_t size)
+{
+    const char *dir = ptl_perf_directory(ptl_session_perf(rec->session));
+
+    if (dir && (size_t)snprintf(path, size, "%s/kcore_dir/kallsyms", dir) < size)
+        rec->kallsyms = path;
+}
+
+static int check_options(const struct ptxed *x)
+{
+    if (x->shard && x->recording.merge) {
+        opts_error(x->prog, "--shard: not with --merge.");
+        return EXIT_NOTHING;
+    }
+    return plan_check(x);
+}
+
 int decode_recording(struct ptxed *x, struct printer *printer)
 {
-    struct recording rec = {
-        .x = x, .printer = printer, .by_task = select_by_task(&x->recording.select)};
-    int status, exit_status = EXIT_NOTHING;
+    struct recording rec = {.x = x, .by_task = select_by_task(&x->recording.select)};
+    struct all all = {.rec = &rec};
+    char kallsyms[4096];
+    int status = check_options(x), exit_status = EXIT_NOTHING;
 
-    if (open_session(&rec))
+    if (status || open_session(&rec))
         return EXIT_NOTHING;
     report_notes(x->prog, x->recording.path, rec.session, x->verbose);
     if (x->sideband.show_switches)
         printer->event_flags |= TEXT_EVENT_CONTEXT;
     find_window(&rec);
-    status = open_symbols(&rec);
+    find_symbols(&rec, kallsyms, sizeof(kallsyms));
+    status = recording_plan(&rec, &all.plan);
     if (status == 0)
-        status = add_streams(&rec);
-    if (status == 0)
-        status = x->recording.merge ? by_time(&rec) : one_by_one(&rec);
+        status = x->recording.merge ? by_time(&all, printer) : one_by_one(&all, printer);
     printer->lead_len = 0;
     print_statistics(printer);
     out_flush(&printer->out); /* before what stderr says about it */
     if (status == 0)
-        exit_status = conclude(&rec);
+        exit_status = conclude(&all, printer);
     else if (status == PTL_IO)
         exit_status = EXIT_PARTLY; /* reported when the output is closed */
     else
         opts_error(x->prog, "%s.", ptl_strstatus(status));
-    close_recording(&rec);
+    close_symbols(&all);
+    printer->style.by_section = NULL;
+    report_clear(&all.found.report);
+    plan_free(&all.plan);
+    ptl_session_close(rec.session);
     return exit_status;
 }

@@ -58,13 +58,12 @@ void report_notes(const char *prog, const char *path, const struct ptl_session *
 
 /* --- missing code ---------------------------------------------------------------------------- */
 
-void report_missing(struct report *report, const struct ptl_sideband *sb, uint32_t pid, uint64_t ip)
+static void add(struct report *report, const struct missing *more)
 {
-    const struct ptl_sb_problem *problem = ptl_sideband_why(sb, pid, ip);
     struct missing *m = report->missing;
     size_t i = 0;
 
-    while (i < report->count && m[i].problem != problem)
+    while (i < report->count && m[i].problem != more->problem)
         i++;
     if (i == report->cap) {
         size_t cap = report->cap ? report->cap * 2 : 16;
@@ -76,8 +75,30 @@ void report_missing(struct report *report, const struct ptl_sideband *sb, uint32
         report->cap = cap;
     }
     if (i == report->count)
-        m[report->count++] = (struct missing){.problem = problem, .ip = ip, .pid = pid};
-    m[i].count++;
+        m[report->count++] = *more;
+    else
+        m[i].count += more->count;
+}
+
+void report_missing(struct report *report, const struct ptl_sideband *sb, uint32_t pid, uint64_t ip)
+{
+    const struct missing one = {
+        .problem = ptl_sideband_why(sb, pid, ip), .ip = ip, .pid = pid, .count = 1};
+
+    add(report, &one);
+}
+
+void report_merge(struct report *report, struct report *more)
+{
+    for (size_t i = 0; i < more->count; i++)
+        add(report, &more->missing[i]);
+    more->count = 0;
+}
+
+void report_clear(struct report *report)
+{
+    free(report->missing);
+    *report = (struct report){0};
 }
 
 static int by_count(const void *a, const void *b)
@@ -145,6 +166,5 @@ void report_end(struct report *report, const char *prog, const struct ptl_sessio
 {
     report_places(report, prog);
     report_files(report, prog, session);
-    free(report->missing);
-    *report = (struct report){0};
+    report_clear(report);
 }

@@ -27,6 +27,9 @@ void report_notes(const char *prog, const char *path, const struct ptl_session *
 /* Code was missing at `ip`. */
 void report_missing(struct report *report, const struct ptl_sideband *sb, uint32_t pid,
                     uint64_t ip);
+/* Add what another report has found, and forget it there. */
+void report_merge(struct report *report, struct report *more);
+void report_clear(struct report *report);
 /* At the end. */
 void report_end(struct report *report, const char *prog, const struct ptl_session *session);
 

@@ -5,19 +5,34 @@
 #include "hex.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define PIPE_SIZE (1 << 20)           /* the most that any user may ask for */
+#define STAGE     ((size_t)256 << 10) /* stays in the second level cache */
+#define HOLD_MIN  64                  /* bytes: shorter text is copied at once */
 
 static const char hex_digits[] = "0123456789abcdef";
 
 int out_open(struct out *out, int fd, size_t cap)
 {
+    struct stat st;
+
     memset(out, 0, sizeof(*out));
     out->fd = fd;
     out->cap = cap < 4096 ? 4096 : cap;
     out->buf = malloc(out->cap);
+    if (!fstat(fd, &st)) {
+        out->is_device = S_ISCHR(st.st_mode);
+        /* A pipe that holds more lets writer and reader sleep less. */
+        if (S_ISFIFO(st.st_mode))
+            (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
+    }
     return out->buf ? 0 : -1;
 }
 
@@ -42,10 +57,14 @@ static void grow(struct out *out)
     out->cap *= 2;
 }
 
+static void ask_gate(struct out *out)
+{
+    if (!out->error && out->gate)
+        out->error = out->gate(out->context);
+}
+
 static void write_all(struct out *out, const char *s, size_t n)
 {
-    if (n && !out->error && out->gate)
-        out->error = out->gate(out->context);
     while (n && !out->error) {
         ssize_t done = write(out->fd, s, n);
         if (done < 0) {
@@ -58,21 +77,120 @@ static void write_all(struct out *out, const char *s, size_t n)
     }
 }
 
+/* --- text that is not copied yet ------------------------------------------------------- */
+
+int out_hold_parts(struct out *out, size_t parts)
+{
+    out->parts = malloc(parts * sizeof(*out->parts));
+    out->stage = malloc(STAGE);
+    out->part_cap = out->parts && out->stage ? parts : 0;
+    return out->part_cap ? 0 : -1;
+}
+
+/* What has been written to `buf` since the last part is one. */
+static void part_of_buf(struct out *out)
+{
+    if (out->len > out->parted)
+        out->parts[out->part_count++] =
+            (struct iovec){out->buf + out->parted, out->len - out->parted};
+    out->parted = out->len;
+}
+
+void out_hold(struct out *out, const char *s, size_t n)
+{
+    if (n < HOLD_MIN || !out->part_cap) {
+        out_write(out, s, n);
+        return;
+    }
+    if (out->part_count + 3 > out->part_cap) /* this one, and `buf` before and behind it */
+        out_flush(out);
+    part_of_buf(out);
+    out->parts[out->part_count++] = (struct iovec){(void *)(uintptr_t)s, n};
+}
+
+/* Put together in a buffer that the cache holds: for pipes and files that costs less than a
+ * vector of parts, each of which the kernel would copy for itself. */
+static void write_copied(struct out *out)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < out->part_count && !out->error; i++) {
+        const char *s = out->parts[i].iov_base;
+        size_t n = out->parts[i].iov_len;
+
+        if (n > STAGE - len) {
+            write_all(out, out->stage, len);
+            len = 0;
+        }
+        if (n > STAGE) {
+            write_all(out, s, n);
+            continue;
+        }
+        memcpy(out->stage + len, s, n);
+        len += n;
+    }
+    write_all(out, out->stage, len);
+}
+
+/* Devices get the parts as they are. */
+static void write_vector(struct out *out)
+{
+    struct iovec *part = out->parts, *end = part + out->part_count;
+
+    while (part < end && !out->error) {
+        size_t n = (size_t)(end - part) < IOV_MAX ? (size_t)(end - part) : IOV_MAX;
+        ssize_t done = writev(out->fd, part, (int)n);
+
+        if (done < 0) {
+            if (errno != EINTR)
+                out->error = errno;
+            continue;
+        }
+        for (; part < end && (size_t)done >= part->iov_len; part++)
+            done -= (ssize_t)part->iov_len;
+        if (done) {
+            part->iov_base = (char *)part->iov_base + done;
+            part->iov_len -= (size_t)done;
+        }
+    }
+}
+
+void out_drop(struct out *out)
+{
+    out->len = out->part_count = out->parted = 0;
+}
+
+/* --- both --------------------------------------------------------------------------------- */
+
 void out_flush(struct out *out)
 {
     if (out->memory) {
         grow(out);
         return;
     }
-    write_all(out, out->buf, out->len);
-    out->len = 0;
+    if (out->len || out->part_count)
+        ask_gate(out);
+    if (out->part_count) {
+        part_of_buf(out);
+        if (out->is_device)
+            write_vector(out);
+        else
+            write_copied(out);
+    } else {
+        write_all(out, out->buf, out->len);
+    }
+    out_drop(out);
 }
 
 int out_close(struct out *out)
 {
     out_flush(out);
     free(out->buf);
+    free(out->parts);
+    free(out->stage);
     out->buf = NULL;
+    out->parts = NULL;
+    out->stage = NULL;
     return out->error;
 }
 
@@ -85,6 +203,7 @@ void out_write(struct out *out, const char *s, size_t n)
             return;
         out_flush(out);
         if (n > out->cap) {
+            ask_gate(out);
             write_all(out, s, n);
             return;
         }

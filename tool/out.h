@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/uio.h>
 
 struct out {
     char *buf;
@@ -18,6 +19,12 @@ struct out {
     int fd;
     int error;  /* errno of the first failed write, 0 if none */
     int memory; /* all stays in `buf`, which grows */
+    /* Text that is not copied yet (out_hold): runs of `buf` and text elsewhere, in order. */
+    struct iovec *parts;
+    size_t part_count, part_cap;
+    size_t parted; /* so much of `buf` is in `parts` */
+    char *stage;   /* where they are put together */
+    int is_device; /* `fd` */
     /* Asked before each write, which may wait there: 0, or an errno to fail with. NULL: none. */
     int (*gate)(void *context);
     void *context;
@@ -46,6 +53,14 @@ static inline void out_commit(struct out *out, size_t n)
 }
 
 void out_write(struct out *out, const char *s, size_t n); /* any length */
+
+/* Let out_hold() remember where text is instead of copying it, up to `parts` runs between two
+ * writes. Returns 0, or -1 without memory. */
+int out_hold_parts(struct out *out, size_t parts);
+/* As out_write(), for text that stays where it is until out_flush(). */
+void out_hold(struct out *out, const char *s, size_t n);
+/* Drop what has not been written. */
+void out_drop(struct out *out);
 void out_str(struct out *out, const char *s);
 void out_char(struct out *out, char c);
 /* printf for what is not hot; at most 4095 characters. */

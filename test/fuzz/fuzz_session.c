@@ -39,6 +39,21 @@ static unsigned decode(struct ptl_decoder *decoder)
     return count;
 }
 
+/* At a time, and at the last place where the stream can be cut. */
+static void begin_somewhere(struct ptl_decoder *decoder, const struct ptl_session *session,
+                            uint32_t queue, uint64_t tsc)
+{
+    struct ptl_stream stream = ptl_session_stream(session, queue);
+    struct ptl_place place = ptl_session_find(session, queue, tsc), end = {stream.count, 0}, warm,
+                     begin;
+
+    if (place.piece < stream.count && ptl_decoder_start(decoder, place, end) == 0)
+        (void)decode(decoder);
+    ptl_segments_cut_before(&stream, end, &warm, &begin);
+    if (warm.piece < stream.count && ptl_decoder_start(decoder, warm, begin) == 0)
+        (void)decode(decoder);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct fuzz_file file;
@@ -47,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ptl_perf_problem problem;
     struct ptl_session *session;
     const struct ptl_perf_queue *queues;
-    size_t count, piece;
+    size_t count;
 
     if (!base)
         base = make_base();
@@ -65,8 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t i = 0; i < queues[q].piece_count && i < 16; i++)
             if (ptl_decoder_piece(decoder, i) < 0 || decode(decoder) >= MAX_ITEMS)
                 break;
-        if (ptl_decoder_seek(decoder, queues[q].size, &piece) == 0)
-            (void)decode(decoder);
+        begin_somewhere(decoder, session, q, queues[q].size);
         ptl_decoder_free(decoder);
     }
     (void)ptl_session_losses(session);

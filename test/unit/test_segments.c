@@ -126,9 +126,8 @@ static struct ptl_decoder *decoder_new(const struct world *w)
 
 /* What the flow from the beginning tells of the segment, and what one begun there tells.
  * Returns 1 if their states were the same. */
-static int compare_segment(const struct world *w, struct ptl_decoder *whole,
-                           struct ptl_decoder *part, const struct ptl_segment *segment,
-                           struct told *all)
+static int compare_segment(struct ptl_decoder *whole, struct ptl_decoder *part,
+                           const struct ptl_segment *segment, struct told *all)
 {
     struct ptl_flow_state a, b;
     struct told own = told_new(), warm = told_new();
@@ -174,7 +173,7 @@ static int check(const struct world *w)
         assert_true(ptl_place_compare(segment.end, segment.begin) > 0);
         assert_true(ptl_place_compare(segment.warm, segment.begin) <= 0);
         end = segment.end;
-        same += compare_segment(w, whole, part, &segment, &all);
+        same += compare_segment(whole, part, &segment, &all);
     }
     assert_int_equal(ptl_place_compare(end, all_of_it), 0);
     assert_int_equal(all.n, expected.n);

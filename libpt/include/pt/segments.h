@@ -53,6 +53,9 @@ PTL_API uint64_t ptl_place_distance(const struct ptl_stream *stream, struct ptl_
 /* `bytes` further on, at most the end. */
 PTL_API struct ptl_place ptl_place_advance(const struct ptl_stream *stream, struct ptl_place place,
                                            uint64_t bytes);
+/* `bytes` back, at most to the beginning. */
+PTL_API struct ptl_place ptl_place_retreat(const struct ptl_stream *stream, struct ptl_place place,
+                                           uint64_t bytes);
 /* Does piece `i` go on where the one before ended, with nothing lost between? */
 PTL_API int ptl_stream_goes_on(const struct ptl_stream *stream, size_t i);
 
@@ -60,6 +63,10 @@ PTL_API int ptl_stream_goes_on(const struct ptl_stream *stream, size_t i);
  * end of the stream if it cannot be cut there any more. */
 PTL_API void ptl_segments_cut(const struct ptl_stream *stream, struct ptl_place at,
                               struct ptl_place *warm, struct ptl_place *begin);
+
+/* The same before `at` or there, and not far from it; else the beginning of the stream. */
+PTL_API void ptl_segments_cut_before(const struct ptl_stream *stream, struct ptl_place at,
+                                     struct ptl_place *warm, struct ptl_place *begin);
 
 /* From one segment to the next, of `size` bytes or more each, up to `limit`. For the first one,
  * `end` is where to begin and `warm_next` its `warm`. Returns 0 when there is none left. */

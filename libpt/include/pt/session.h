@@ -72,6 +72,9 @@ PTL_API uint64_t ptl_session_ns(const struct ptl_session *session, uint64_t tsc)
 /* The other way: ticks as the flow counts them. */
 PTL_API uint64_t ptl_session_ticks(const struct ptl_session *session, uint64_t ns);
 
+/* Can the times of trace and records be compared? */
+PTL_API int ptl_session_has_time(const struct ptl_session *session);
+
 /* Things to know about the recording as a whole: sentences without a full stop. */
 struct ptl_session_note {
     uint8_t severity; /* 0 to know, 1 something will be missing */

@@ -105,6 +105,16 @@ PTL_API int ptl_timeline_switch(struct ptl_timeline *timeline, uint32_t lane, ui
                                 uint32_t space, uint32_t pid, uint32_t tid,
                                 int at_once) PTL_MUST_CHECK;
 
+/* --- asking -------------------------------------------------------------------- */
+
+/* The i-th switch of a lane, in the order of time. Returns 1, or 0 beyond the last. */
+struct ptl_timeline_task {
+    uint64_t when; /* from then on */
+    uint32_t pid, tid;
+};
+PTL_API int ptl_timeline_task(const struct ptl_timeline *timeline, uint32_t lane, size_t i,
+                              struct ptl_timeline_task *task);
+
 #ifdef __cplusplus
 }
 #endif

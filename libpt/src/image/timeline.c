@@ -183,3 +183,14 @@ int ptl_timeline_switch(struct ptl_timeline *timeline, uint32_t lane, uint64_t w
         .when = when, .space = space, .pid = pid, .tid = tid, .at_once = at_once != 0};
     return 0;
 }
+
+int ptl_timeline_task(const struct ptl_timeline *timeline, uint32_t lane, size_t i,
+                      struct ptl_timeline_task *task)
+{
+    const struct ptl__lane *l = ptl__timeline_lane(timeline, lane);
+
+    if (!l || i >= l->n)
+        return 0;
+    *task = (struct ptl_timeline_task){l->row[i].when, l->row[i].pid, l->row[i].tid};
+    return 1;
+}

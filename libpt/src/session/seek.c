@@ -50,18 +50,22 @@ static size_t find_psb(const uint8_t *bytes, size_t len, uint64_t tsc)
     return best;
 }
 
-/* The first piece that ends at `tsc` or later. */
+/* The first piece that may end at `tsc` or later. Where the time of one is not known, those around
+ * it tell. */
 static size_t piece_at(const struct ptl_session *s, const struct ptl_stream *stream, uint64_t tsc)
 {
-    size_t i = 0;
+    size_t lo = 0, hi = stream->count;
 
-    for (; i < stream->count; i++) {
-        uint64_t end = stream->pieces[i].time;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        uint64_t end = stream->pieces[mid].time;
 
-        if (!end || ptl_session_ticks(s, end) >= tsc)
-            break;
+        if (end && ptl_session_ticks(s, end) < tsc)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
-    return i;
+    return lo;
 }
 
 struct ptl_place ptl_session_find(const struct ptl_session *s, uint32_t queue, uint64_t tsc)

@@ -4,6 +4,8 @@
  */
 #include <pt/segments.h>
 
+#define STEP_BACK ((uint64_t)4 << 10)
+
 /* --- places --------------------------------------------------------------------------- */
 
 int ptl_place_compare(struct ptl_place a, struct ptl_place b)
@@ -31,6 +33,18 @@ struct ptl_place ptl_place_advance(const struct ptl_stream *stream, struct ptl_p
     }
     if (place.piece < stream->count)
         place.at += bytes;
+    return place;
+}
+
+struct ptl_place ptl_place_retreat(const struct ptl_stream *stream, struct ptl_place place,
+                                   uint64_t bytes)
+{
+    while (bytes > place.at && place.piece) {
+        bytes -= place.at;
+        place.piece--;
+        place.at = stream->pieces[place.piece].size;
+    }
+    place.at -= bytes < place.at ? bytes : place.at;
     return place;
 }
 
@@ -108,6 +122,29 @@ void ptl_segments_cut(const struct ptl_stream *stream, struct ptl_place at, stru
         *begin = find_begin(stream, warm);
     if (begin->piece == stream->count)
         *warm = *begin;
+}
+
+void ptl_segments_cut_before(const struct ptl_stream *stream, struct ptl_place at,
+                             struct ptl_place *warm, struct ptl_place *begin)
+{
+    struct ptl_place from = at, next_warm, next;
+
+    for (uint64_t step = STEP_BACK; from.piece || from.at; step *= 2) {
+        from = ptl_place_retreat(stream, at, step);
+        ptl_segments_cut(stream, from, warm, begin);
+        if (ptl_place_compare(*begin, at) > 0)
+            continue;
+        /* The last one of those in between. */
+        for (;;) {
+            ptl_segments_cut(stream, (struct ptl_place){warm->piece, warm->at + 1}, &next_warm,
+                             &next);
+            if (ptl_place_compare(next, at) > 0)
+                return;
+            *warm = next_warm;
+            *begin = next;
+        }
+    }
+    *warm = *begin = (struct ptl_place){0, 0};
 }
 
 int ptl_segments_next(const struct ptl_stream *stream, struct ptl_place limit, uint64_t size,

@@ -179,6 +179,11 @@ uint64_t ptl_session_ticks(const struct ptl_session *s, uint64_t ns)
     return s->time.mult ? ptl_ns_to_tsc(&s->time, ns) - s->tsc_high : 0;
 }
 
+int ptl_session_has_time(const struct ptl_session *s)
+{
+    return !s->timeless;
+}
+
 const struct ptl_session_note *ptl_session_notes(const struct ptl_session *s, size_t *count)
 {
     *count = s->note_count;

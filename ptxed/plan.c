@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* plan.c - see plan.h. */
+#include "plan.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Bytes of trace that a thread takes at a time: many enough for each to be begun at a PSB before
+ * it, few enough for all threads to end at about the same time. */
+#define SEGMENT_MAX  ((uint64_t)256 << 10)
+#define SEGMENT_TEXT ((uint64_t)64 << 10) /* its text waits in little memory */
+#define SEGMENT_MIN  ((uint64_t)16 << 10)
+#define SEGMENTS     16 /* for each thread, at least */
+
+/* --- options ------------------------------------------------------------------------------ */
+
+/* What is counted or judged over the whole trace is not known in the middle of it. Records between
+ * the lines come in one order. */
+int plan_in_one_piece(const struct ptxed *x)
+{
+    return (x->flow.flags & PTL_FLOW_COLD_BLOCKS) ||
+           (x->print & (PRINT_CHECK | PRINT_BLOCKS | PRINT_STAT_FUNCTIONS)) ||
+           marks_given(&x->marks) || x->sideband.print || x->sideband.file_count;
+}
+
+int plan_check(const struct ptxed *x)
+{
+    const char *what = x->shard ? "--shard" : x->tail ? "--tail" : NULL;
+
+    if (!what || !plan_in_one_piece(x))
+        return 0;
+    opts_error(x->prog,
+               "%s: not with --check, marks, functions, numbers or lines of blocks, or records "
+               "(--sb:...).",
+               what);
+    return EXIT_NOTHING;
+}
+
+unsigned plan_threads(const struct ptxed *x, uint64_t size)
+{
+    long n = x->jobs ? (long)x->jobs : sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (n < 1 || plan_in_one_piece(x))
+        return 1;
+    /* Threads that find nothing to do would only cost. */
+    if (!x->jobs && !x->segment_size && (uint64_t)n > size / SEGMENT_MIN + 1)
+        n = (long)(size / SEGMENT_MIN + 1);
+    return (unsigned)n;
+}
+
+uint64_t plan_segment_size(const struct ptxed *x, uint64_t size, unsigned threads)
+{
+    uint64_t n = size / threads / SEGMENTS;
+    uint64_t max = x->print & PRINT_QUIET ? SEGMENT_MAX : SEGMENT_TEXT;
+
+    if (x->segment_size)
+        return x->segment_size;
+    return n < SEGMENT_MIN ? SEGMENT_MIN : n > max ? max : n;
+}
+
+/* --- ranges --------------------------------------------------------------------------------- */
+
+int plan_add(struct plan *plan, uint32_t stream, struct ptl_place warm, struct ptl_place begin,
+             struct ptl_place end)
+{
+    const struct plan_range *last = plan->count ? &plan->ranges[plan->count - 1] : NULL;
+    int first = !last || last->stream != stream;
+
+    if (!first && ptl_place_compare(begin, last->end) <= 0) { /* it adjoins, or overlaps */
+        if (ptl_place_compare(end, last->end) > 0)
+            plan->ranges[plan->count - 1].end = end;
+        return 0;
+    }
+    if (plan->count == plan->cap) {
+        size_t cap = plan->cap ? plan->cap * 2 : 16;
+        struct plan_range *more = realloc(plan->ranges, cap * sizeof(*more));
+
+        if (!more)
+            return PTL_NOMEM;
+        plan->ranges = more;
+        plan->cap = cap;
+    }
+    plan->ranges[plan->count++] = (struct plan_range){
+        .stream = stream, .first = (uint8_t)first, .warm = warm, .begin = begin, .end = end};
+    return 0;
+}
+
+void plan_free(struct plan *plan)
+{
+    free(plan->ranges);
+    plan->ranges = NULL;
+}
+
+static uint64_t range_size(const struct plan *plan, const struct plan_range *range)
+{
+    struct ptl_stream stream = plan->stream(plan->context, range->stream);
+
+    return ptl_place_compare(range->begin, range->end) < 0
+               ? ptl_place_distance(&stream, range->begin, range->end)
+               : 0;
+}
+
+uint64_t plan_size(const struct plan *plan)
+{
+    uint64_t size = 0;
+
+    for (size_t i = 0; i < plan->count; i++)
+        size += range_size(plan, &plan->ranges[i]);
+    return size;
+}
+
+/* --- shares --------------------------------------------------------------------------------- */
+
+/* Where the ranges are cut in two at so many bytes: the range, and the place in it. */
+struct cut {
+    size_t range;
+    struct ptl_place warm, begin;
+};
+
+static struct cut cut_at(const struct plan *plan, uint64_t at)
+{
+    struct cut cut = {.range = 0};
+
+    for (; cut.range < plan->count; cut.range++) {
+        const struct plan_range *range = &plan->ranges[cut.range];
+        struct ptl_stream stream = plan->stream(plan->context, range->stream);
+        uint64_t size = range_size(plan, range);
+
+        cut.warm = range->warm;
+        cut.begin = range->begin;
+        if (!at)
+            break;
+        if (at < size) {
+            ptl_segments_cut(&stream, ptl_place_advance(&stream, range->begin, at), &cut.warm,
+                             &cut.begin);
+            if (ptl_place_compare(cut.begin, range->end) < 0)
+                break;
+            at = 0; /* at the beginning of the next one */
+        } else {
+            at -= size;
+        }
+    }
+    return cut;
+}
+
+void plan_share(struct plan *plan, uint32_t k, uint32_t n)
+{
+    uint64_t size = plan_size(plan);
+    struct cut from = cut_at(plan, (uint64_t)((double)size * (k - 1) / n));
+    struct cut to = {.range = plan->count};
+    size_t count = 0;
+
+    if (k < n)
+        to = cut_at(plan, (uint64_t)((double)size * k / n));
+    for (size_t i = from.range; i < plan->count && i <= to.range; i++) {
+        struct plan_range range = plan->ranges[i];
+
+        if (i == to.range)
+            range.end = to.begin;
+        if (i == from.range && ptl_place_compare(from.begin, range.begin) > 0) {
+            range.warm = from.warm;
+            range.begin = from.begin;
+            range.first = 0; /* the heading is in the share before */
+        }
+        /* What is empty from the first has its heading, and belongs to one share. */
+        if (i < to.range || ptl_place_compare(range.begin, range.end) < 0)
+            plan->ranges[count++] = range;
+    }
+    plan->count = count;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Instructions of [begin, end) of the range. Returns 0 or a negative status. */
+static int count_insns(const struct jobs_source *source, void *worker, struct printer *printer,
+                       const struct plan_range *range, uint64_t *insns)
+{
+    struct jobs_segment segment = {
+        .part = {.warm = range->warm, .begin = range->begin, .end = range->end},
+        .stream = range->stream,
+        .apart = 1};
+    int status;
+
+    printer->stats = (struct print_stats){0};
+    status = source->enter(worker, &segment);
+    if (status == 0)
+        status = source->print(worker, &segment);
+    *insns = printer->stats.insns;
+    return status;
+}
+
+/* Where the last `*left` instructions of the range begin; as many as it has are taken off. */
+static int shorten(const struct plan *plan, const struct jobs_source *source, void *worker,
+                   struct printer *printer, struct plan_range *range, uint64_t *left)
+{
+    struct ptl_stream stream = plan->stream(plan->context, range->stream);
+    const struct plan_range whole = *range;
+    struct plan_range part = whole;
+    uint64_t step = SEGMENT_MIN, insns;
+    int status = 0;
+
+    while (status == 0 && *left && ptl_place_compare(whole.begin, part.end) < 0) {
+        ptl_segments_cut_before(&stream, ptl_place_retreat(&stream, part.end, step), &part.warm,
+                                &part.begin);
+        if (ptl_place_compare(part.begin, whole.begin) <= 0) {
+            part.warm = whole.warm;
+            part.begin = whole.begin;
+        }
+        status = count_insns(source, worker, printer, &part, &insns);
+        range->warm = part.warm;
+        range->begin = part.begin;
+        range->skip = insns > *left ? insns - *left : 0;
+        *left -= insns < *left ? insns : *left;
+        /* As much again as it takes at this rate, but no great leaps. */
+        step = ptl_place_distance(&stream, part.begin, part.end);
+        if (insns && *left / insns < 4)
+            step = (uint64_t)((double)step * (double)*left / (double)insns) + SEGMENT_MIN;
+        else
+            step *= 4;
+        part.end = part.begin;
+    }
+    return status;
+}
+
+int plan_tail(struct plan *plan, const struct jobs_source *source, const struct printer *printer,
+              uint64_t instructions)
+{
+    struct printer counter = *printer;
+    uint64_t left = instructions;
+    void *worker = NULL;
+    size_t kept = plan->count;
+    int status;
+
+    counter.flags = PRINT_QUIET;
+    counter.style.text = NULL;
+    if (out_open_memory(&counter.out))
+        return PTL_NOMEM;
+    status = source->open(source->context, &counter, &worker);
+    for (size_t i = plan->count; i-- && status == 0;) {
+        struct plan_range *range = &plan->ranges[i];
+        int first = range->first;
+
+        if (left) {
+            status = shorten(plan, source, worker, &counter, range, &left);
+            plan->ranges[--kept] = *range;
+        }
+        if (first) {
+            plan->ranges[kept].first = 1;
+            left = instructions;
+        }
+        counter.out.len = 0;
+    }
+    if (worker)
+        source->close(worker);
+    (void)out_close(&counter.out);
+    memmove(plan->ranges, plan->ranges + kept, (plan->count - kept) * sizeof(*plan->ranges));
+    plan->count -= kept;
+    return status;
+}
+
+/* --- segments --------------------------------------------------------------------------------- */
+
+int plan_next(void *context, struct jobs_segment *segment)
+{
+    struct plan *plan = context;
+
+    for (; plan->at < plan->count; plan->at++, plan->begun = 0) {
+        const struct plan_range *range = &plan->ranges[plan->at];
+        struct ptl_stream stream = plan->stream(plan->context, range->stream);
+        int begun = plan->begun, more;
+
+        if (!begun)
+            plan->last = (struct ptl_segment){.end = range->begin, .warm_next = range->warm};
+        plan->begun = 1;
+        more = ptl_segments_next(&stream, range->end, plan->segment_size, &plan->last);
+        if (!more && (begun || !range->first))
+            continue;
+        if (!more) /* nothing but a heading */
+            plan->last.warm = plan->last.begin = plan->last.end = range->end;
+        *segment = (struct jobs_segment){.part = plan->last,
+                                         .stream = range->stream,
+                                         .apart = !begun,
+                                         .first = !begun && range->first,
+                                         .skip = begun ? 0 : range->skip};
+        segment->bytes = ptl_place_distance(&stream, plan->last.begin, plan->last.end);
+        return 1;
+    }
+    return 0;
+}
