@@ -148,7 +148,7 @@ ends "missing code" 1
 
 # --- files -------------------------------------------------------------------------------------
 size=$(stat -c %s good.data)
-head -c $((size / 2)) good.data >half.data
+head -c $((size * 2 / 3)) good.data >half.data # amid its records
 counts ptdump half.data
 check "a file that is cut is damaged" grep -qE '^(damaged|missing) [1-9]' counts
 check "and no success" test "$status" -ne 0
