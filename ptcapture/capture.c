@@ -82,6 +82,12 @@ int capture_open_control(const struct capture *capture, struct control *control)
     return -1;
 }
 
+void capture_bad_command(const struct capture *capture, const struct control *control)
+{
+    capture_note(capture, "--control: \"%s\" %s.", control->line,
+                 strcmp(control->line, "snapshot") ? "is no command" : "needs --snapshot");
+}
+
 void capture_check_size(const struct capture *capture)
 {
     uint64_t limit = capture->options->max_size;

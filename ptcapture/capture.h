@@ -53,6 +53,9 @@ int capture_wrote(struct capture *capture, int status);
 /* control_open() of --control, with a message if that fails. Returns 0 or -1. */
 int capture_open_control(const struct capture *capture, struct control *control);
 
+/* Tell of a command of --control that does not exist, or does not fit. */
+void capture_bad_command(const struct capture *capture, const struct control *control);
+
 /* --max-size: ask to stop when it is reached. */
 void capture_check_size(const struct capture *capture);
 

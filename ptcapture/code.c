@@ -153,6 +153,17 @@ static const struct region *region_of(struct code *code, pid_t pid, uint64_t add
     return NULL;
 }
 
+int code_place(struct code *code, pid_t pid, uint64_t ip, const char **name, uint64_t *offset)
+{
+    const struct region *region = region_of(code, pid, ip);
+
+    if (!region)
+        return -1;
+    *name = region->name;
+    *offset = ip - region->from + region->pgoff;
+    return 0;
+}
+
 /* Does the file that is mapped at the page hold these bytes? Its name is that of the process's
  * own root directory. What lies behind the end of the file is zero. */
 static int file_holds(const struct region *region, pid_t pid, uint64_t addr, const uint8_t *bytes)

@@ -61,6 +61,10 @@ int code_fetch(struct code *code, pid_t pid, uint64_t ip, enum ptl_exec_mode mod
                struct code_store *store, struct code_insn *insn, struct code_copy *copies,
                unsigned *count);
 
+/* The file that is mapped at `ip` (until the next call) and the offset in it. Returns 0, -1 if
+ * there is none. */
+int code_place(struct code *code, pid_t pid, uint64_t ip, const char **name, uint64_t *offset);
+
 /* The maps may have changed: forget what depends on them. */
 void code_maps_changed(struct code *code);
 

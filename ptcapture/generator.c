@@ -243,6 +243,11 @@ static void disable(struct generator *gen)
     gen->enabled = 0;
 }
 
+void gen_restart(struct generator *gen)
+{
+    gen->psb_at = gen->bytes;
+}
+
 void gen_far_leave(struct generator *gen, uint64_t tsc)
 {
     if (!gen->enabled)
@@ -336,6 +341,35 @@ void gen_insn(struct generator *gen, const struct ptl_insn *insn, uint64_t ip, u
     default:
         break;
     }
+    gen->ip = next;
+    gen->mode = (uint8_t)next_mode;
+    psb_if_due(gen, tsc);
+}
+
+/* SDM, "IP Filtering", and the table of packets when PacketEn goes off: a conditional branch that
+ * is taken leaves with a TIP.PGD alone (no TNT, no IP), everything else with the IP. Calls made so
+ * far are forgotten: what happens outside is not seen. */
+void gen_insn_out(struct generator *gen, const struct ptl_insn *insn, uint64_t ip, uint64_t next,
+                  enum ptl_exec_mode next_mode, int stop, uint64_t tsc)
+{
+    int jcc = insn->iclass == PTL_INSN_JCC, taken = jcc && next != ip + insn->size;
+
+    if (!gen->enabled)
+        return;
+    pass_time(gen, tsc);
+    if (jcc && !taken)
+        add_tnt(gen, 0, tsc);
+    flush_tnt(gen, tsc);
+    put_cyc(gen, tsc);
+    if (taken) {
+        disable(gen);
+    } else {
+        put_ip(gen, PTL_PKT_TIP_PGD, next);
+        gen->enabled = 0;
+    }
+    if (stop)
+        put_plain(gen, PTL_PKT_STOP);
+    gen->depth = 0;
     gen->ip = next;
     gen->mode = (uint8_t)next_mode;
     psb_if_due(gen, tsc);

@@ -66,11 +66,19 @@ void gen_far_leave(struct generator *gen, uint64_t tsc);
  * something else: FUP, TIP.PGD. */
 void gen_interrupt(struct generator *gen, uint64_t from, uint64_t tsc);
 
+/* As gen_insn(), but `next` is outside of what is traced (IP filtering): TIP.PGD. `stop`: inside of
+ * a TraceStop range. */
+void gen_insn_out(struct generator *gen, const struct ptl_insn *insn, uint64_t ip, uint64_t next,
+                  enum ptl_exec_mode next_mode, int stop, uint64_t tsc);
+
 /* A PTWRITE is about to be given to gen_insn(). */
 void gen_ptwrite(struct generator *gen, uint64_t value, int eight_bytes, uint64_t tsc);
 
 /* The exact time: TSC (and TMA). */
 void gen_time(struct generator *gen, uint64_t tsc);
+
+/* A reader may begin with what comes next: a PSB+ goes first. */
+void gen_restart(struct generator *gen);
 
 /* What follows is another thread's: no return is compressed with a call made so far. */
 void gen_forget_calls(struct generator *gen);

@@ -78,8 +78,7 @@ static void obey(struct perf_recorder *rec)
         else if (command == CONTROL_SNAPSHOT && rec->capture->options->snapshot)
             snapshot(rec);
         else if (command != CONTROL_PING)
-            capture_note(rec->capture, "--control: \"%s\" %s.", rec->control.line,
-                         command == CONTROL_SNAPSHOT ? "needs --snapshot" : "is no command");
+            capture_bad_command(rec->capture, &rec->control);
         control_ack(&rec->control);
     }
 }

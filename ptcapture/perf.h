@@ -14,6 +14,7 @@
 
 #include "backend.h"
 #include "control.h"
+#include "filter.h"
 #include "ring.h"
 
 #define PERF_NOBODY UINT32_MAX
@@ -52,7 +53,7 @@ struct perf_recorder {
     struct perf_events pt, dummy, other[OPTION_STRINGS];
     size_t others;
     struct pollfd *polls; /* one for each PT event, then the FIFO */
-    char *filter;         /* as given to the kernel; NULL: none */
+    struct filter filter; /* text NULL: none */
     struct control control;
     uint64_t data_size, aux_size;
     uint64_t end_ns, enable_ns;          /* CLOCK_MONOTONIC; 0: none */
@@ -82,10 +83,6 @@ int perf_lane_snapshot(struct perf_recorder *rec, struct perf_lane *lane);
 
 /* perf_begin.c: what stands before the rings in the file. Returns 0 or a negative status. */
 int perf_write_begin(struct perf_recorder *rec);
-
-/* perf_filter.c: --filter in perf's words to the kernel's. Returns an allocated string, NULL with
- * a message in `error`. */
-char *perf_filter_resolve(const struct string_list *filters, char *error, size_t size);
 
 /* kernel.c: records of the kernel's own maps, and copies of its code. */
 int kernel_write_maps(struct ptl_perf_writer *writer, const struct ptl_layout *layout);

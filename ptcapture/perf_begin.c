@@ -83,7 +83,7 @@ static int add_info(struct perf_recorder *rec)
     info.ctc_num = pmu->tsc_ratio;
     info.ctc_den = pmu->art_ratio;
     info.max_nonturbo = pmu->max_nonturbo_ratio;
-    info.filter = rec->filter;
+    info.filter = rec->filter.text;
     info.event_trace = pmu_cap(pmu, "event_trace");
     if (conv.user_time_zero)
         status = ptl_perf_write_time_conv(writer, &conv);

@@ -288,8 +288,8 @@ static int open_task(struct perf_recorder *rec, size_t lane, pid_t tid)
     if (status)
         return status < 0 ? -1 : 0;
     leader = rec->pt.fds[rec->pt.count - 1];
-    if (rec->filter && ioctl(leader, PERF_EVENT_IOC_SET_FILTER, rec->filter)) {
-        capture_error(rec->capture, "--filter: the kernel refuses \"%s\": %s.%s", rec->filter,
+    if (rec->filter.text && ioctl(leader, PERF_EVENT_IOC_SET_FILTER, rec->filter.text)) {
+        capture_error(rec->capture, "--filter: the kernel refuses \"%s\": %s.%s", rec->filter.text,
                       strerror(errno),
                       errno == EOPNOTSUPP ? " (The CPU has fewer ranges, or filters for files "
                                             "were given with -a or -C.)"
@@ -358,12 +358,10 @@ int perf_open_all(struct perf_recorder *rec)
     char error[512];
 
     set_attrs(rec);
-    if (options->filters.count) {
-        rec->filter = perf_filter_resolve(&options->filters, error, sizeof(error));
-        if (!rec->filter) {
-            capture_error(rec->capture, "--filter: %s", error);
-            return -1;
-        }
+    if (options->filters.count &&
+        filter_resolve(&rec->filter, &options->filters, error, sizeof(error))) {
+        capture_error(rec->capture, "--filter: %s", error);
+        return -1;
     }
     if (parse_others(rec) || find_tids(rec) || find_lanes(rec))
         return -1;
@@ -405,5 +403,5 @@ void perf_close_all(struct perf_recorder *rec)
     free(rec->lanes);
     free(rec->tids);
     free(rec->polls);
-    free(rec->filter);
+    filter_free(&rec->filter);
 }

@@ -14,10 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RING_SIZE (512u * 1024)
-#define TICK_US   100000
-#define TICK_NS   (TICK_US * 1000ull)
-#define FLUSH_NS  500000000ull /* what a killed recorder loses at most */
+#define RING_SIZE     (512u * 1024)
+#define SNAPSHOT_SIZE (1024u * 1024)
+#define TICK_US       100000
+#define TICK_NS       (TICK_US * 1000ull)
+#define FLUSH_NS      500000000ull /* what a killed recorder loses at most */
 
 /* --- what it can do ------------------------------------------------------------------ */
 
@@ -28,9 +29,7 @@ static enum probe_result probe(const struct capture_options *options, char *reas
         const char *what;
     } lacks[] = {
         {options->target == TARGET_CPUS, "follows processes, not CPUs: use -p or a command"},
-        {options->snapshot, "records in full only: no --snapshot"},
-        {options->aux_sample, "records in full only: no --aux-sample"},
-        {options->filters.count > 0, "cannot filter by address: no --filter"},
+        {options->aux_sample, "opens no events that could sample: no --aux-sample"},
         {options->kcore, "sees user code only: no --kcore"},
     };
 
@@ -97,6 +96,28 @@ static void configure(struct stepper *st)
     gen->cbr = (uint8_t)pmu->max_nonturbo_ratio;
 }
 
+/* Too small for what lies between two points where decoding can begin it would be of no use. */
+static int size_snapshot(struct stepper *st)
+{
+    const struct capture_options *options = st->capture->options;
+    uint64_t least = 2ull << (st->gen.psb_period + 11);
+
+    st->per_cpu = options->per_cpu;
+    if (!options->snapshot)
+        return 0;
+    if (!options->per_thread && !st->per_cpu)
+        st->per_cpu = PER_CPU_TASK; /* one limit for all, however many threads come and go */
+    st->snapshot_size = options->snapshot_size ? options->snapshot_size
+                        : options->aux_size    ? options->aux_size
+                                               : SNAPSHOT_SIZE;
+    if (st->snapshot_size >= least && st->snapshot_size <= SIZE_MAX / 4)
+        return 0;
+    capture_error(
+        st->capture, "--snapshot: %llu bytes are too few for psb_period=%u: at least %llu.",
+        (unsigned long long)st->snapshot_size, st->gen.psb_period, (unsigned long long)least);
+    return -1;
+}
+
 /* Tracer and traced alternate; on one CPU they do so without waking another one up. Threads
  * that somebody else started are left where they are. */
 static void choose_cpu(struct stepper *st)
@@ -153,8 +174,12 @@ static void obey(struct stepper *st, struct control *control)
     while ((command = control_next(control)) != CONTROL_NONE) {
         if (command == CONTROL_STOP)
             control_request_stop();
+        else if (command == CONTROL_ENABLE || command == CONTROL_DISABLE)
+            step_pause(st, command == CONTROL_DISABLE);
+        else if (command == CONTROL_SNAPSHOT && st->snapshot_size)
+            step_queue_snapshot(st);
         else if (command != CONTROL_PING)
-            capture_note(st->capture, "--control: the software recorder knows stop and ping only.");
+            capture_bad_command(st->capture, control);
         control_ack(control);
     }
 }
@@ -167,7 +192,8 @@ static void tick(struct stepper *st, struct limits *limits, uint64_t now)
     step_out_drain(st);
     if (now >= limits->next_flush) {
         limits->next_flush = now + FLUSH_NS;
-        step_queue_flush_all(st);
+        if (!st->snapshot_size)
+            step_queue_flush_all(st);
         capture_progress(st->capture);
     }
     if (limits->end_tsc && now >= limits->end_tsc)
@@ -191,6 +217,8 @@ static void loop(struct stepper *st, struct limits *limits)
             step_stop(st, tid, status);
         else if (err != EINTR)
             break;
+        if (st->snapshot_size && control_snapshots())
+            step_queue_snapshot(st);
         /* Looking at the clock is cheap, but not as cheap as not looking. */
         if (tid < 0 || ++steps % 64 == 0) {
             uint64_t now = capture_now();
@@ -234,6 +262,10 @@ static int record(struct capture *capture)
     if (capture_open_control(capture, &limits.control))
         return -1;
     configure(&st);
+    if (size_snapshot(&st) || step_want_init(&st)) {
+        control_close(&limits.control);
+        return -1;
+    }
     choose_cpu(&st);
     if (sched_getaffinity(0, sizeof(own), &own))
         st.cpu = -1;
@@ -244,8 +276,11 @@ static int record(struct capture *capture)
         failed = run(&st, &limits);
         pin_self(&st, &own);
     }
+    if (st.snapshot_size && !failed)
+        step_queue_snapshot(&st);
     step_free_all(&st);
     step_out_end(&st);
+    filter_free(&st.filter);
     sideband_close(&st.sideband);
     control_close(&limits.control);
     return failed;

@@ -7,6 +7,7 @@
  *   step_stop.c    what a stop means: an instruction done, a signal, a system call, an exec
  *   step_sched.c   who runs: all at once, or one after the other on one virtual CPU
  *   step_syscall.c what a system call changes: maps, affinity, visible traces of stepping
+ *   step_want.c    what of it becomes trace
  *   step_queue.c   the trace: of each thread, or of the virtual CPU
  *   step_out.c     the rest of the recording: events, sideband, the truth
  *   code.c         instructions of the traced address spaces
@@ -17,6 +18,7 @@
 
 #include "backend.h"
 #include "code.h"
+#include "filter.h"
 #include "generator.h"
 #include "operand.h"
 #include "out.h"
@@ -76,6 +78,8 @@ struct step_thread {
     uint8_t listening;  /* stopped by SIGSTOP or the like */
     uint8_t dead;       /* its trace is complete */
     uint8_t started;    /* ITRACE_START is written */
+    uint8_t filtered;   /* --filter has seen it */
+    uint8_t halted;     /* --filter: behind a stop */
     int first_status;   /* of the stop when it was attached */
 };
 
@@ -95,16 +99,19 @@ struct stepper {
     size_t living;
     struct step_queue *queues;
     uint32_t next_idx;
-    /* --per-cpu */
+    int per_cpu;                  /* PER_CPU_* */
     struct step_queue *cpu_queue; /* NULL: a queue for each thread */
     struct step_thread *running;  /* has the virtual CPU; NULL: nobody */
     unsigned quantum;             /* steps that it may still run while others wait */
     uint64_t tickets;
     uint64_t stops, stops_seen; /* of `running`; at the last tick */
-    long options;               /* of PTRACE_SEIZE */
-    int cpu;                    /* the one all run on; -1: any */
-    int stopping;               /* no more steps: detach at the next stop */
-    int failed;                 /* writing failed: a negative status */
+    struct filter filter;
+    uint64_t snapshot_size; /* --snapshot: bytes of each queue; 0: full trace */
+    uint8_t paused;         /* by the command disable */
+    long options;           /* of PTRACE_SEIZE */
+    int cpu;                /* the one all run on; -1: any */
+    int stopping;           /* no more steps: detach at the next stop */
+    int failed;             /* writing failed: a negative status */
 };
 
 /* The CPU that records name. */
@@ -155,6 +162,18 @@ int step_queue_traces(const struct step_thread *t);
 /* Move trace into the file. */
 void step_queue_flush(struct stepper *st, struct step_queue *queue);
 void step_queue_flush_all(struct stepper *st);
+
+/* Write what the queues hold as a snapshot, and begin anew. */
+void step_queue_snapshot(struct stepper *st);
+
+/* --- step_want.c ------------------------------------------------------------------- */
+
+/* Resolve --filter. Returns 0 or -1 (message printed). */
+int step_want_init(struct stepper *st);
+/* Does the instruction at `ip`, which is about to execute, become trace? */
+int step_want(struct stepper *st, struct step_thread *t, uint64_t ip);
+/* Write no trace, or do so again. */
+void step_pause(struct stepper *st, int paused);
 
 /* --- step_sched.c ------------------------------------------------------------------ */
 

@@ -93,9 +93,10 @@ static int add_info(struct stepper *st)
     info.cyc_bit = pmu_mask(pmu, "cyc");
     if (st->cpu_queue) {
         info.per_cpu = 1;
-        info.switches = st->capture->options->per_cpu == PER_CPU_WIDE ? PTL_SWITCHES_CPU_WIDE
-                                                                      : PTL_SWITCHES_TASK;
+        info.switches = st->per_cpu == PER_CPU_WIDE ? PTL_SWITCHES_CPU_WIDE : PTL_SWITCHES_TASK;
     }
+    info.snapshot = st->snapshot_size != 0;
+    info.filter = st->filter.text;
     info.ctc_num = pmu->tsc_ratio;
     info.ctc_den = pmu->art_ratio;
     info.max_nonturbo = pmu->max_nonturbo_ratio;

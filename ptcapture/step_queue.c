@@ -19,15 +19,16 @@
 static struct step_queue *new_queue(struct stepper *st)
 {
     struct step_queue *queue = calloc(1, sizeof(*queue));
+    size_t size = st->snapshot_size ? 2 * (size_t)st->snapshot_size : TRACE_BUFFER;
 
     if (queue)
-        queue->buffer = malloc(TRACE_BUFFER);
+        queue->buffer = malloc(size);
     if (!queue || !queue->buffer) {
         free(queue);
         return NULL;
     }
     queue->idx = st->next_idx++;
-    gen_init(&queue->gen, &st->gen, queue->buffer, TRACE_BUFFER);
+    gen_init(&queue->gen, &st->gen, queue->buffer, size);
     queue->next = st->queues;
     st->queues = queue;
     return queue;
@@ -46,7 +47,7 @@ static void free_queue(struct stepper *st, struct step_queue *queue)
 
 int step_queue_join(struct stepper *st, struct step_thread *t)
 {
-    if (st->capture->options->per_cpu) {
+    if (st->per_cpu) {
         if (!st->cpu_queue)
             st->cpu_queue = new_queue(st);
         t->queue = st->cpu_queue;
@@ -84,17 +85,42 @@ static void begin_record(const struct stepper *st, const struct step_queue *queu
     record->id.identifier = st->pt_id;
 }
 
-/* Tell of the trace since the last AUX record. */
-static void tell(struct stepper *st, struct step_queue *queue, uint64_t now)
+/* --snapshot: the buffer is full. The last bytes of it stay, from a PSB on. */
+static void drop_oldest(const struct stepper *st, struct step_queue *queue)
+{
+    struct generator *gen = &queue->gen;
+    size_t from = gen->len - (size_t)st->snapshot_size;
+
+    from = ptl_psb_find(gen->buf, gen->len, from);
+    memmove(gen->buf, gen->buf + from, gen->len - from);
+    gen->len -= from;
+    queue->aux_offset += from;
+    queue->aux_told = queue->aux_offset;
+}
+
+static void make_room(struct stepper *st, struct step_queue *queue)
+{
+    if (queue->gen.cap - queue->gen.len >= 4 * (size_t)GEN_ROOM)
+        return;
+    if (st->snapshot_size)
+        drop_oldest(st, queue);
+    else
+        step_queue_flush(st, queue);
+}
+
+/* Tell of the trace since the last AUX record: when it stops, and (snapshots only then) when it
+ * goes to the file. */
+static void tell(struct stepper *st, struct step_queue *queue, uint64_t now, int flushing)
 {
     uint64_t end = queue->aux_offset + queue->gen.len;
     struct ptl_record record;
 
-    if (end == queue->aux_told)
+    if (end == queue->aux_told || (st->snapshot_size && !flushing))
         return;
     begin_record(st, queue, now, &record, PTL_REC_AUX);
     record.u.aux.offset = queue->aux_told;
     record.u.aux.size = end - queue->aux_told;
+    record.u.aux.flags = st->snapshot_size ? PTL_AUX_OVERWRITE : 0;
     step_out_put(st, &record);
     queue->aux_told = end;
 }
@@ -110,7 +136,7 @@ void step_queue_flush(struct stepper *st, struct step_queue *queue)
     if (!gen->len || st->failed)
         return;
     step_out_drain(st);
-    tell(st, queue, now);
+    tell(st, queue, now, 1);
     memset(&auxtrace, 0, sizeof(auxtrace));
     auxtrace.offset = queue->aux_offset;
     auxtrace.reference = now;
@@ -132,12 +158,29 @@ void step_queue_flush_all(struct stepper *st)
         step_queue_flush(st, queue);
 }
 
+void step_queue_snapshot(struct stepper *st)
+{
+    struct step_queue *next;
+
+    for (struct step_queue *queue = st->queues; queue; queue = next) {
+        next = queue->next;
+        gen_interrupt(&queue->gen, queue->gen.ip, capture_now());
+        step_queue_flush(st, queue);
+        gen_restart(&queue->gen);
+        if (!queue->current && queue != st->cpu_queue)
+            free_queue(st, queue);
+    }
+    if (!st->failed)
+        step_out_wrote(st, ptl_perf_write_round(st->capture->file.writer));
+    st->capture->totals.snapshots++;
+}
+
 /* --- who has a queue --------------------------------------------------------------------- */
 
 static void put_switch(struct stepper *st, const struct step_queue *queue, uint64_t now,
                        uint32_t misc, const struct step_thread *other)
 {
-    int wide = st->capture->options->per_cpu == PER_CPU_WIDE;
+    int wide = st->per_cpu == PER_CPU_WIDE;
     struct ptl_record record;
 
     begin_record(st, queue, now, &record, wide ? PTL_REC_SWITCH_CPU_WIDE : PTL_REC_SWITCH);
@@ -157,12 +200,11 @@ static void take(struct stepper *st, struct step_thread *t)
     int first = !queue->tid;
     uint64_t now;
 
-    if (queue->gen.cap - queue->gen.len < 4 * (size_t)GEN_ROOM)
-        step_queue_flush(st, queue);
+    make_room(st, queue);
     now = capture_now();
     gen_interrupt(&queue->gen, queue->gen.ip, now);
     gen_forget_calls(&queue->gen);
-    tell(st, queue, now);
+    tell(st, queue, now, 0);
     if (former)
         put_switch(st, queue, now,
                    PTL_MISC_SWITCH_OUT |
@@ -191,8 +233,10 @@ void step_queue_part(struct stepper *st, struct step_thread *t)
     if (queue == st->cpu_queue) {
         if (queue->current != t)
             return;
-        tell(st, queue, capture_now());
+        tell(st, queue, capture_now(), 0);
         queue->current = NULL;
+    } else if (st->snapshot_size) {
+        queue->current = NULL; /* it stays for the next snapshot */
     } else {
         step_queue_flush(st, queue);
         free_queue(st, queue);
@@ -206,8 +250,7 @@ void step_queue_ready(struct stepper *st, struct step_thread *t)
     struct ptl_record record;
 
     step_queue_take(st, t);
-    if (queue->gen.cap - queue->gen.len < 4 * (size_t)GEN_ROOM)
-        step_queue_flush(st, queue);
+    make_room(st, queue);
     if (t->started)
         return;
     t->started = 1;

@@ -92,6 +92,8 @@ static void leave(struct stepper *st, struct step_thread *t)
     if (t->left)
         return;
     t->left = 1;
+    if (!step_want(st, t, t->ip))
+        return;
     begin_insn(st, t);
     executed(st, t);
     gen_far_leave(&t->queue->gen, t->step_tsc);
@@ -105,6 +107,22 @@ static void interrupted(struct stepper *st, struct step_thread *t)
     gen_interrupt(&t->queue->gen, t->ip, t->step_tsc);
 }
 
+static void trace_insn(struct stepper *st, struct step_thread *t, uint64_t next,
+                       enum ptl_exec_mode next_mode)
+{
+    const struct ptl_insn *insn = &t->insn.insn;
+    struct generator *gen = &t->queue->gen;
+
+    begin_insn(st, t);
+    executed(st, t);
+    if (insn->iclass == PTL_INSN_PTWRITE && t->ptw_size)
+        gen_ptwrite(gen, t->ptw.value, t->ptw_size == 8, t->step_tsc);
+    if (st->filter.count && !step_want(st, t, next))
+        gen_insn_out(gen, insn, t->ip, next, next_mode, t->halted, t->step_tsc);
+    else
+        gen_insn(gen, insn, t->ip, next, next_mode, t->step_tsc);
+}
+
 /* The instruction at t->ip has executed; `next` is what follows. */
 static void complete(struct stepper *st, struct step_thread *t, uint64_t next)
 {
@@ -113,7 +131,7 @@ static void complete(struct stepper *st, struct step_thread *t, uint64_t next)
     uint64_t ip = t->ip;
 
     if (!t->have_insn) { /* the vsyscall page, or code that cannot be read */
-        if (!step_queue_traces(t) && (ip & ~0xfffull) != VSYSCALL_PAGE)
+        if (!step_queue_traces(t) && (ip & ~0xfffull) != VSYSCALL_PAGE && step_want(st, t, ip))
             enable(st, t);
         interrupted(st, t);
         t->ip = next;
@@ -125,11 +143,8 @@ static void complete(struct stepper *st, struct step_thread *t, uint64_t next)
         next_mode = t->mode;
         t->mode = (enum ptl_exec_mode)insn->mode;
     }
-    begin_insn(st, t);
-    executed(st, t);
-    if (insn->iclass == PTL_INSN_PTWRITE && t->ptw_size)
-        gen_ptwrite(&t->queue->gen, t->ptw.value, t->ptw_size == 8, t->step_tsc);
-    gen_insn(&t->queue->gen, insn, ip, next, next_mode, t->step_tsc);
+    if (step_want(st, t, ip))
+        trace_insn(st, t, next, next_mode);
     if (t->insn.traits & CODE_PUSHF)
         step_hide_trap_flag(t);
     t->ip = next;
@@ -420,7 +435,7 @@ static void on_exit(struct stepper *st, struct step_thread *t)
     else if (rip != t->ip && t->have_insn && !t->restart)
         complete(st, t, rip);
     interrupted(st, t);
-    if (!st->cpu_queue)
+    if (!st->cpu_queue && !st->snapshot_size)
         step_queue_flush(st, t->queue);
     t->dead = 1;
     ptrace(PTRACE_CONT, t->tid, NULL, NULL);

@@ -482,6 +482,48 @@ static void ptwrite(void **state)
     assert_string_equal(text_of(&gen), "ptw:123456789abc/1 ptw:12345678/0");
 }
 
+/* SDM, packets when PacketEn goes off: a jump, call or return tells where to; a conditional branch
+ * that is taken does not, nor is there a bit for it; one that is not taken has its bit. */
+static void out_of_the_filter(void **state)
+{
+    const struct gen_config config = plain();
+    const struct ptl_insn jcc = insn_of(PTL_INSN_JCC, 2, 0x100),
+                          call = insn_of(PTL_INSN_CALL, 5, 8), ret = insn_of(PTL_INSN_RET, 1, 0),
+                          other = insn_of(PTL_INSN_OTHER, 3, 0);
+    static const struct {
+        int which;
+        uint64_t next;
+        int stop;
+        const char *text;
+    } rows[] = {
+        {0, 0x401102, 0, "tnt.8:! tip.pgd"},        {0, 0x401002, 0, "tnt.8:!. tip.pgd:1002/1"},
+        {1, 0x402000, 0, "tnt.8:! tip.pgd:2000/1"}, {2, 0x403000, 0, "tnt.8:! tip.pgd:3000/1"},
+        {3, 0x401003, 0, "tnt.8:! tip.pgd:1003/1"}, {1, 0x402000, 1, "tnt.8:! tip.pgd:2000/1 stop"},
+    };
+    const struct ptl_insn *const insns[] = {&jcc, &call, &ret, &other};
+    struct generator gen;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        start(&gen, &config, 0x400ffe);
+        gen_insn(&gen, &jcc, 0x400ffe, 0x401000, PTL_MODE_64, 1000);
+        take(&gen);
+        gen.tnt_bits = 1; /* of an earlier branch */
+        gen_insn_out(&gen, insns[rows[i].which], 0x401000, rows[i].next, PTL_MODE_64, rows[i].stop,
+                     1000);
+        assert_int_equal(gen.enabled, 0);
+        assert_string_equal(text_of(&gen), rows[i].text);
+    }
+    /* A call that was seen before does not compress a return afterwards. */
+    start(&gen, &config, 0x401000);
+    gen_insn(&gen, &call, 0x401000, 0x40100d, PTL_MODE_64, 1000);
+    gen_insn_out(&gen, &call, 0x40100d, 0x401020, PTL_MODE_64, 0, 1000);
+    gen_enable(&gen, 0x401012, PTL_MODE_64, 1000);
+    take(&gen);
+    gen_insn(&gen, &ret, 0x401012, 0x401005, PTL_MODE_64, 1000);
+    assert_non_null(strstr(text_of(&gen), "tip:"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,6 +544,7 @@ int main(void)
         cmocka_unit_test(cyc_before_packets),
         cmocka_unit_test(time_is_decoded),
         cmocka_unit_test(ptwrite),
+        cmocka_unit_test(out_of_the_filter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
