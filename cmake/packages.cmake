@@ -1,5 +1,6 @@
-# `cpack -G DEB`: libpt0, libpt-dev, libpt-tools. For multiarch library directories configure with
-# -DCMAKE_INSTALL_PREFIX=/usr.
+# libpt0, libpt-dev, libpt-tools:
+#     cmake --preset package && cmake --build --preset package && cpack --preset deb
+# The preset has the prefix /usr (for multiarch library directories) and tools that share the library.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME libpt)
 set(CPACK_PACKAGE_VENDOR "the libpt authors")
@@ -13,7 +14,9 @@ set(CPACK_COMPONENTS_ALL runtime dev tools)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/deb-tree.cmake)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+# A package of the distribution's, -1, replaces one that was made from the source.
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1~upstream1)
+set(CPACK_POST_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/deb-finish.cmake)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 
@@ -42,6 +45,12 @@ This package holds headers, the static library, manual pages and examples.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME libpt-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+if(PT_SHARED_TOOLS)
+    # dpkg-shlibdeps looks for the library in the build tree; its package is made at the same time.
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
+    set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS
+        "libpt${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+endif()
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "linux-perf, parallel, libpt-dev")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "ptcapture records what a program executes, with the processor or, without
 Intel PT, in software. ptdump prints packets, ptxed instructions; both read
