@@ -7,11 +7,12 @@ for tool in ptdump ptxed ptcapture gcc; do command -v "$tool" >/dev/null || skip
 ptcapture -o "$tmp/probe" -- /bin/true >"$tmp/log" 2>&1 || skip "nothing can be recorded here: $(head -1 "$tmp/log")"
 export PATH="$PT_SOURCE/script:$PATH"
 
-for guide in "$PT_SOURCE"/doc/*.md; do
+for guide in "$PT_SOURCE"/README.md "$PT_SOURCE"/doc/*.md; do
     name=$(basename "$guide" .md)
     awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$guide" >"$tmp/$name.sh"
     [ -s "$tmp/$name.sh" ] || continue
     mkdir "$tmp/$name"
+    [ "$name" != README ] || (cd "$tmp/$name" && ptcapture -q -- /bin/true) # "your program"
     (cd "$tmp/$name" && bash -e -x "$tmp/$name.sh") >"$tmp/out" 2>"$tmp/err"
     if [ $? -eq 0 ]; then echo "ok: $name"; else
         fail "$name"
