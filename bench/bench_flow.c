@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_flow.c - decode with the flow, without text: bench_flow TRACE CODE BASE [slow].
+ * bench_flow.c - decode with the flow, without text: bench_flow TRACE CODE BASE
+ * [slow|count|few].
  * Prints the numbers of blocks, instructions and errors.
  */
 #include "infile.h"
@@ -8,6 +9,7 @@
 #include <pt/flow.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BATCH 256
 
@@ -25,6 +27,14 @@ static int map_code(struct ptl_space **space, const char *path, const char *base
     return status;
 }
 
+static uint32_t flags_of(const char *word)
+{
+    return !strcmp(word, "slow")    ? PTL_FLOW_SLOW
+           : !strcmp(word, "count") ? PTL_FLOW_COUNT
+           : !strcmp(word, "few")   ? PTL_FLOW_COUNT | PTL_FLOW_FEW_EVENTS
+                                    : 0;
+}
+
 int main(int argc, char **argv)
 {
     struct ptl_flow_config config = {.size = sizeof(config)};
@@ -40,7 +50,7 @@ int main(int argc, char **argv)
     config.begin = trace.bytes;
     config.len = trace.len;
     config.space = space;
-    config.flags = argc > 4 ? PTL_FLOW_SLOW : 0;
+    config.flags = flags_of(argc > 4 ? argv[4] : "");
     if (ptl_flow_new(&flow, &config))
         return 2;
     while ((n = ptl_flow_next(flow, items, BATCH)) > 0)
@@ -48,6 +58,9 @@ int main(int argc, char **argv)
             if (items[i].kind == PTL_ITEM_BLOCK) {
                 blocks += !(items[i].flags & PTL_ITEM_CONTINUED);
                 insns += items[i].ninsn;
+            } else if (items[i].kind == PTL_ITEM_COUNT) {
+                blocks += items[i].u.ran->blocks;
+                insns += items[i].u.ran->insns;
             } else {
                 events += items[i].kind == PTL_ITEM_EVENT;
                 errors += items[i].kind == PTL_ITEM_ERROR;

@@ -426,6 +426,13 @@ unsigned ptxed_sideband(const struct ptxed *x)
     return x->sideband.print | (x->print & PRINT_JSON ? SB_PRINT_JSON : 0);
 }
 
+/* Nobody looks at blocks. */
+static int only_counts(const struct ptxed *x)
+{
+    return (x->print & PRINT_QUIET) && !(x->print & (PRINT_CHECK | PRINT_STAT_FUNCTIONS)) &&
+           !marks_given(&x->marks);
+}
+
 int ptxed_options(struct ptxed *x, int argc, char **argv)
 {
     struct opts opts = command(x);
@@ -448,5 +455,9 @@ int ptxed_options(struct ptxed *x, int argc, char **argv)
         x->print &= ~(PRINT_BLOCKS | PRINT_STAT_BLOCK);
     if (x->print & (PRINT_BLOCKS | PRINT_STAT_BLOCK))
         x->flow.flags |= PTL_FLOW_COLD_BLOCKS;
+    if (only_counts(x))
+        x->flow.flags |= PTL_FLOW_COUNT;
+    if (only_counts(x) && !x->sideband.file_count && !x->recording.path)
+        x->flow.flags |= PTL_FLOW_FEW_EVENTS;
     return 0;
 }

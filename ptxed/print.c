@@ -211,6 +211,10 @@ int print_whole(struct printer *p, const struct ptl_item *item)
         ptl_losses_item(&p->stats.losses, item);
         print_error(p, item->u.error);
         return 0;
+    case PTL_ITEM_COUNT:
+        p->stats.insns += item->u.ran->insns;
+        p->stats.blocks += item->u.ran->blocks;
+        return 0;
     case PTL_ITEM_END:
         p->stats.ended_on = 1;
         if (!(p->flags & PRINT_QUIET))

@@ -9,7 +9,7 @@
  *   10..11  begin and end of the range, in 16 bytes from BASE      12..15  clock
  * The code lies at BASE and, for 16 and 32-bit addresses, at 0x1000.
  *
- * Properties: it ends; items are in order and whole; the walkers agree.
+ * Properties: it ends; items are in order and whole; the walkers agree, also when they count.
  */
 #include <pt/flow.h>
 #include <stdbool.h>
@@ -27,15 +27,27 @@ struct input {
     size_t code_len, trace_len;
 };
 
-/* What the two walkers must agree on: a running hash over all instructions and events. */
+/* What the walkers must agree on: a running hash over all instructions and events, and one over
+ * events and errors alone. */
 struct digest {
-    uint64_t insns, events, errors, hash;
+    uint64_t insns, events, errors, hash, told;
 };
+
+static uint64_t mixed(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
 
 static void mix(struct digest *d, uint64_t value)
 {
-    d->hash = (d->hash ^ value) * 0x9e3779b97f4a7c15u;
-    d->hash ^= d->hash >> 29;
+    d->hash = mixed(d->hash, value);
+}
+
+static void mix_told(struct digest *d, uint64_t value, uint64_t offset)
+{
+    mix(d, value);
+    d->told = mixed(mixed(mixed(d->told, value), offset), d->insns);
 }
 
 static void take_block(struct digest *d, const struct ptl_item *item)
@@ -63,13 +75,17 @@ static void take(struct digest *d, const struct ptl_item *item)
         if (item->u.event->type > PTL_EV_MAX_VALUE)
             abort();
         d->events++;
-        mix(d, item->u.event->type + (uint64_t)item->u.event->ip * 64);
+        mix_told(d, item->u.event->type + item->u.event->ip * 64, item->u.event->offset);
         break;
     case PTL_ITEM_ERROR:
         if (item->u.error->status >= 0)
             abort();
         d->errors++;
-        mix(d, (uint64_t)-item->u.error->status + item->u.error->ip * 64);
+        mix_told(d, (uint64_t)-item->u.error->status + item->u.error->ip * 64,
+                 item->u.error->offset);
+        break;
+    case PTL_ITEM_COUNT:
+        d->insns += item->u.ran->insns;
         break;
     case PTL_ITEM_END:
         break;
@@ -83,7 +99,7 @@ static void configure(struct ptl_flow_config *config, const struct input *in)
     uint16_t flags;
     memcpy(&flags, in->control + 2, sizeof(flags));
     memcpy(&config->errata, in->control + 4, sizeof(config->errata));
-    config->flags = flags & ~PTL_FLOW_SLOW;
+    config->flags = flags & ~(PTL_FLOW_SLOW | PTL_FLOW_COUNT | PTL_FLOW_FEW_EVENTS);
     config->addr[0].config = in->control[8] % 3;
     config->addr[0].a = BASE + 16u * in->control[10];
     config->addr[0].b = BASE + 16u * in->control[11];
@@ -158,7 +174,7 @@ static bool split(struct input *in, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ptl_flow_config config = {.size = sizeof(config)};
-    struct digest fast = {0}, slow = {0};
+    struct digest fast = {0}, slow = {0}, counted = {0};
     struct input in;
     uint8_t *trace;
 
@@ -173,10 +189,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bool whole = run(&fast, &config, 16u * in.control[9]);
         config.begin = trace;
         config.len = in.trace_len;
-        config.flags |= PTL_FLOW_SLOW;
+        config.flags |= PTL_FLOW_COUNT;
+        whole &= run(&counted, &config, 16u * in.control[9]);
+        config.begin = trace;
+        config.len = in.trace_len;
+        config.flags = (config.flags & ~PTL_FLOW_COUNT) | PTL_FLOW_SLOW;
         whole &= run(&slow, &config, 16u * in.control[9]);
         if (whole &&
             (fast.insns != slow.insns || fast.events != slow.events || fast.errors != slow.errors))
+            abort();
+        if (whole && (counted.insns != slow.insns || counted.told != slow.told))
             abort();
         ptl_space_free((struct ptl_space *)config.space);
     }

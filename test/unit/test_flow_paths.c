@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_flow_paths.c - random runs of random programs: the decoder tells what ran, on both
- * paths; and both paths tell the same of damaged traces, and come to an end.
+ * paths; and both paths tell the same of damaged traces, and come to an end. Blocks that are
+ * counted are as many as those that are told, between any two events and errors.
  */
 #include "tracegen.h"
 
@@ -181,6 +182,83 @@ static void check_same(const struct gen *g, const struct ptl_space *space, uint3
     ptl_flow_free(slow.flow);
 }
 
+/* --- counting --------------------------------------------------------------------------- */
+
+static void add(struct ptl_ran *sum, const struct ptl_ran *more)
+{
+    sum->insns += more->insns;
+    sum->blocks += more->blocks;
+    sum->runs += more->runs;
+}
+
+/* What ran before the next item that is not about blocks, and that item. */
+static const struct ptl_item *next_event(struct reader *r, struct ptl_ran *ran, int few)
+{
+    const struct ptl_item *item;
+
+    memset(ran, 0, sizeof(*ran));
+    while ((item = next_item(r)) != NULL) {
+        if (item->kind == PTL_ITEM_COUNT) {
+            assert_true(item->u.ran->runs > 0);
+            add(ran, item->u.ran);
+        } else if (item->kind == PTL_ITEM_BLOCK) {
+            ran->insns += item->ninsn;
+            ran->blocks += !(item->flags & PTL_ITEM_CONTINUED);
+            ran->runs++;
+        } else if (item->kind != PTL_ITEM_EVENT || !few || item->u.event->type == PTL_EV_SYNC ||
+                   item->u.event->type == PTL_EV_OVERFLOW) {
+            break;
+        }
+    }
+    return item;
+}
+
+static void check_counts(const struct gen *g, const struct ptl_space *space, uint32_t flags,
+                         uint32_t count, size_t cap)
+{
+    struct reader told = {.flow = flow_of(g, space, flags | PTL_FLOW_SLOW), .cap = 64};
+    struct reader counted = {.flow = flow_of(g, space, flags | count), .cap = cap};
+    int few = (count & PTL_FLOW_FEW_EVENTS) != 0;
+    const struct ptl_item *a, *b;
+    struct ptl_ran x, y;
+
+    do {
+        a = next_event(&told, &x, few);
+        b = next_event(&counted, &y, few);
+        assert_int_equal(x.insns, y.insns);
+        assert_int_equal(x.blocks, y.blocks);
+        assert_int_equal(x.runs, y.runs);
+        assert_int_equal(!a, !b);
+        if (a && b)
+            same_item(a, b);
+    } while (a);
+    ptl_flow_free(told.flow);
+    ptl_flow_free(counted.flow);
+}
+
+/* The same trace again and again, as programs repeat themselves. */
+static void repeat(struct gen *g)
+{
+    size_t len = g->len;
+
+    while (g->len + len <= g->cap && g->len < 8 * len) {
+        memcpy(g->trace + g->len, g->trace, len);
+        g->len += len;
+    }
+}
+
+static void check_all_counts(const struct gen *g, const struct ptl_space *space)
+{
+    static const uint32_t flags[] = {0, PTL_FLOW_RESYNC,
+                                     PTL_FLOW_END_ON_CALL | PTL_FLOW_END_ON_JUMP,
+                                     PTL_FLOW_COLD_BLOCKS, PTL_FLOW_NORETCOMP};
+
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        check_counts(g, space, flags[i], PTL_FLOW_COUNT, 64);
+        check_counts(g, space, flags[i], PTL_FLOW_COUNT | PTL_FLOW_FEW_EVENTS, 16);
+    }
+}
+
 static void damage(struct gen *g, uint64_t *seed)
 {
     for (size_t hits = 1 + rnd(seed) % 12; hits; hits--)
@@ -225,12 +303,37 @@ static void test_same_bad_code(void **state)
     }
 }
 
+static void test_counts(void **state)
+{
+    (void)state;
+    for (unsigned flags = 0; flags < 16; flags++) {
+        struct gen *g = gen_new(flags + 300, flags);
+        struct ptl_space *space = space_of(g);
+        uint64_t seed = flags + 70;
+
+        repeat(g);
+        check_all_counts(g, space);
+        for (int i = 0; i < 4; i++) {
+            damage(g, &seed);
+            check_all_counts(g, space);
+        }
+        for (int i = 0; i < 60; i++)
+            g->code[rnd(&seed) % GEN_BYTES] = (uint8_t)rnd(&seed);
+        ptl_space_free(space);
+        space = space_of(g);
+        check_all_counts(g, space);
+        ptl_space_free(space);
+        gen_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_truth),
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_same_bad_code),
+        cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

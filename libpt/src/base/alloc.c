@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define PAGE_SIZE_ 4096u /* the least; where pages are larger the kernel refuses */
 
 void *ptl__malloc(size_t size)
 {
@@ -20,6 +23,21 @@ void *ptl__calloc(size_t count, size_t size)
 void *ptl__realloc(void *p, size_t size)
 {
     return realloc(p, size ? size : 1);
+}
+
+void *ptl__calloc_pages(size_t count, size_t size)
+{
+    void *p = ptl__calloc(count, size);
+#ifdef MADV_POPULATE_WRITE
+    uintptr_t begin = ((uintptr_t)p + PAGE_SIZE_ - 1) & ~(uintptr_t)(PAGE_SIZE_ - 1);
+    uintptr_t end = ((uintptr_t)p + count * size) & ~(uintptr_t)(PAGE_SIZE_ - 1);
+    int saved = errno;
+
+    if (p && end > begin + PAGE_SIZE_) /* older kernels know nothing of it: then pages fault */
+        (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+    errno = saved;
+#endif
+    return p;
 }
 
 void ptl__free(void *p)

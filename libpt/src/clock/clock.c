@@ -23,7 +23,8 @@
  * Source: Intel SDM vol. 3, "Intel Processor Trace", sections "Tracking Timing", "Estimating
  * TSC within Intel PT", "TMA Packet", "MTC Packet", "CYC Packet" and "CBR Packet".
  */
-#include <pt/clock.h>
+#include "clock/clock_fast.h"
+
 #include <pt/cpu.h>
 #include <string.h>
 
@@ -138,6 +139,12 @@ static int calibrate_mtc(struct ptl_clock *clock, uint8_t ctc)
     return 0;
 }
 
+static void calibrate_cyc(struct ptl_tcal *tcal, uint64_t cycles)
+{
+    tcal->cyc_mtc += cycles;
+    tcal->cyc_tsc += cycles;
+}
+
 static void calibrate_ovf(struct ptl_clock *clock)
 {
     struct ptl_tcal old = clock->tcal;
@@ -155,8 +162,7 @@ int ptl_clock_calibrate(struct ptl_clock *clock, const struct ptl_packet *packet
         return 0;
     switch (packet->type) {
     case PTL_PKT_CYC:
-        clock->tcal.cyc_mtc += packet->payload.cyc.value;
-        clock->tcal.cyc_tsc += packet->payload.cyc.value;
+        calibrate_cyc(&clock->tcal, packet->payload.cyc.value);
         return 0;
     case PTL_PKT_MTC:
         return calibrate_mtc(clock, packet->payload.mtc.ctc);
@@ -283,6 +289,20 @@ int ptl_clock_update(struct ptl_clock *clock, const struct ptl_packet *packet)
     default:
         return 0;
     }
+}
+
+void ptl__clock_cyc_slow(struct ptl_clock *clock, uint64_t cycles)
+{
+    if (!clock->config.no_tcal)
+        calibrate_cyc(&clock->tcal, cycles);
+    (void)update_cyc(clock, cycles);
+}
+
+void ptl__clock_mtc(struct ptl_clock *clock, uint8_t ctc)
+{
+    if (!clock->config.no_tcal)
+        (void)calibrate_mtc(clock, ctc);
+    (void)update_mtc(clock, ctc);
 }
 
 int ptl_clock_query(const struct ptl_clock *clock, uint64_t *tsc, uint32_t *lost_mtc,

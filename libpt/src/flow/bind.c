@@ -281,16 +281,10 @@ static int on_fup(struct ptl__bind *b, const struct ptl_packet *packet)
 
 /* --- states ----------------------------------------------------------------------- */
 
-static uint8_t exec_mode(uint8_t csl, uint8_t csd)
-{
-    static const uint8_t modes[2][2] = {{PTL_MODE_16, PTL_MODE_32},
-                                        {PTL_MODE_64, PTL_MODE_UNKNOWN}};
-    return modes[csl][csd];
-}
-
 static int on_mode_exec(struct ptl__bind *b, const struct ptl_packet *packet)
 {
-    b->new_mode = exec_mode(packet->payload.mode_exec.csl, packet->payload.mode_exec.csd);
+    b->new_mode =
+        ptl__exec_mode(packet->payload.mode_exec.csl | packet->payload.mode_exec.csd << 1u);
     b->new_iflag = packet->payload.mode_exec.iflag;
     b->open |= OPEN_MODE;
     return 0;

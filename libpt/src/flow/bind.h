@@ -102,6 +102,13 @@ static inline int ptl__bind_idle(const struct ptl__bind *b)
            !(b->decode & (PTL_DECODE_BLOCK4 | PTL_DECODE_BLOCK8));
 }
 
+/* The mode that the payload of a MODE.Exec tells. */
+static inline uint8_t ptl__exec_mode(unsigned payload)
+{
+    static const uint8_t modes[4] = {PTL_MODE_16, PTL_MODE_64, PTL_MODE_32, PTL_MODE_UNKNOWN};
+    return modes[payload & 3]; /* bit 0: CS.L, bit 1: CS.D */
+}
+
 static inline uint64_t ptl__bind_offset(const struct ptl__bind *b, const uint8_t *p)
 {
     return b->base + (uint64_t)(p - b->begin);

@@ -138,9 +138,7 @@ static int read_psbplus(struct ptl__bind *b, struct ptl__psbplus *p)
 
 static uint8_t mode_of(const struct ptl__psbplus *p)
 {
-    if (p->csl)
-        return p->csd ? PTL_MODE_UNKNOWN : PTL_MODE_64;
-    return p->csd ? PTL_MODE_32 : PTL_MODE_16;
+    return ptl__exec_mode(p->csl | p->csd << 1u);
 }
 
 static struct ptl_event *status_event(struct ptl__bind *b, struct ptl_event *ev,

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define CHUNK_ITEMS 128
+#define CHUNK_MIN   64 /* items */
+#define CHUNK_MAX   8192
 #define LINE_SIZE   64
 #define MAX_VIEWS   64
 #define MIN_BUCKETS 256
@@ -17,7 +18,7 @@
 /* Memory for many items of one size, freed together. */
 struct ptl__chunk {
     struct ptl__chunk *next;
-    size_t used;
+    size_t used, cap;
     unsigned char *items; /* behind, at a cache line */
 };
 
@@ -29,14 +30,16 @@ struct ptl__code {
     uint8_t *own;     /* copied code bytes, or NULL */
 };
 
-static void *chunk_item(struct ptl__chunk **chunks, size_t size)
+void *ptl__chunk_item(struct ptl__chunk **chunks, size_t size)
 {
     struct ptl__chunk *c = *chunks;
 
-    if (!c || c->used == CHUNK_ITEMS) {
-        c = ptl__calloc(1, sizeof(*c) + LINE_SIZE + CHUNK_ITEMS * size);
+    if (!c || c->used == c->cap) {
+        size_t cap = !c ? CHUNK_MIN : c->cap < CHUNK_MAX ? c->cap * 2 : CHUNK_MAX;
+        c = ptl__calloc_pages(1, sizeof(*c) + LINE_SIZE + cap * size);
         if (!c)
             return NULL;
+        c->cap = cap;
         c->items = (unsigned char *)(c + 1);
         c->items += -(uintptr_t)c->items & (LINE_SIZE - 1);
         c->next = *chunks;
@@ -45,7 +48,7 @@ static void *chunk_item(struct ptl__chunk **chunks, size_t size)
     return c->items + size * c->used++;
 }
 
-static void chunks_free(struct ptl__chunk *c)
+void ptl__chunks_free(struct ptl__chunk *c)
 {
     while (c) {
         struct ptl__chunk *next = c->next;
@@ -259,7 +262,7 @@ static int new_code(struct ptl__cache *cache, struct source *s, uint8_t mode,
         return status;
     if (grow(&cache->codes, offsetof(struct ptl__code, chain), code_bucket) < 0)
         return PTL_NOMEM;
-    c = chunk_item(&cache->chunks, sizeof(*c));
+    c = ptl__chunk_item(&cache->chunks, sizeof(*c));
     if (!c)
         return PTL_NOMEM;
     block.bytes = s->bytes;
@@ -299,7 +302,7 @@ static int new_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t i
         return status;
     if (grow(&view->nodes, offsetof(struct ptl__node, chain), node_bucket) < 0)
         return PTL_NOMEM;
-    n = chunk_item(&view->chunks, sizeof(*n));
+    n = ptl__chunk_item(&view->chunks, sizeof(*n));
     if (!n)
         return PTL_NOMEM;
     n->block = &code->block;
@@ -337,8 +340,12 @@ int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip
 
 static void view_free(struct ptl__view *view)
 {
-    chunks_free(view->chunks);
+    ptl__chunks_free(view->chunks);
     ptl__free((void *)view->nodes.buckets);
+    ptl__free((void *)view->memos.slots);
+    ptl__free((void *)view->stretches.slots);
+    ptl__chunks_free(view->memos.chunks);
+    ptl__chunks_free(view->stretches.chunks);
     ptl__free(view);
 }
 
@@ -381,7 +388,7 @@ static void free_codes(struct ptl__cache *cache)
             ptl__free(codes[i].own);
         }
     }
-    chunks_free(cache->chunks);
+    ptl__chunks_free(cache->chunks);
 }
 
 void ptl__cache_free(struct ptl__cache *cache)

@@ -42,12 +42,70 @@ struct ptl__table {
     size_t nbuckets, used;
 };
 
+#define MEMO_PUSH    7  /* calls that a memo may leave on the stack */
+#define STRETCH_PUSH 5  /* - a stretch */
+#define STRETCH_SIZE 32 /* bytes of trace */
+
+/* What code does to the return stack: its depth becomes min(max(depth + move, low), high), its
+ * top moves by `move`, and the youngest `npush` entries are new. */
+struct ptl__effect {
+    int8_t move;
+    uint8_t low, high;
+    uint8_t npush;
+};
+
+/* What a packet does at a node, see memo.h. Two cache lines; calls are in the second. */
+struct ptl__memo {
+    uintptr_t from; /* node and kind; 0: free */
+    uint64_t key;
+    struct ptl__node *next; /* where execution is then; NULL: after TIP.PGD, or the last block is
+                               a return to a call before the memo */
+    struct ptl__node *last; /* the last block that ran */
+    uint32_t uses;          /* since counted, see coverage.c */
+    uint16_t insns;
+    uint8_t blocks, runs;
+    uint8_t bits; /* TNT: those used */
+    struct ptl__effect stack;
+    struct ptl__node *push[MEMO_PUSH]; /* calling blocks, the youngest last */
+};
+
+/* What the packets in some bytes of trace do at a node. Two cache lines. */
+struct ptl__stretch {
+    struct ptl__node *from; /* NULL: free */
+    uint64_t last_ip;       /* before: the bits that matter */
+    uint64_t bytes[STRETCH_SIZE / 8];
+    struct ptl__node *next; /* as in a memo */
+    uint16_t insns;
+    uint8_t len;        /* bytes used; 0: not worth while */
+    uint8_t events : 1; /* tracing was switched off and on: */
+    uint8_t pge : 1;    /* - and nothing has run since */
+    uint8_t ipc : 3;    /* compression of the first address; suppressed: there is none */
+    struct ptl__effect stack;
+
+    uint64_t new_last_ip; /* after */
+    struct ptl__node *last;
+    uint8_t blocks, runs;
+    uint32_t uses;
+    struct ptl__node *push[STRETCH_PUSH];
+};
+
+/* A hash table of either: pointers into memory that is filled from its beginning, so that what
+ * is found together lies together. */
+struct ptl__memos {
+    void **slots;
+    size_t nslots; /* a power of two, or 0 */
+    size_t used;
+    struct ptl__chunk *chunks;
+};
+
 struct ptl__view {
     const struct ptl_space *space;
     uint64_t version;
     struct ptl__table nodes;
-    struct ptl__chunk *chunks; /* of nodes */
-    struct ptl__view *next;    /* most recently used first */
+    struct ptl__chunk *chunks;   /* of nodes */
+    struct ptl__memos memos;     /* struct ptl__memo */
+    struct ptl__memos stretches; /* struct ptl__stretch */
+    struct ptl__view *next;      /* most recently used first */
 };
 
 struct ptl__cache {
@@ -58,6 +116,10 @@ struct ptl__cache {
     void (*free_user)(void *user);
     uint8_t cold; /* new nodes are not warm */
 };
+
+/* Zeroed memory for one more item, at a cache line. NULL: none. */
+void *ptl__chunk_item(struct ptl__chunk **chunks, size_t size);
+void ptl__chunks_free(struct ptl__chunk *chunks);
 
 /* All zero is an empty cache. */
 void ptl__cache_free(struct ptl__cache *cache);
@@ -70,6 +132,12 @@ struct ptl__view *ptl__cache_view(struct ptl__cache *cache, const struct ptl_spa
 static inline uint64_t ptl__node_end(const struct ptl__node *node)
 {
     return node->ip + node->size;
+}
+
+/* 16- and 32-bit code wraps. */
+static inline uint64_t ptl__mode_ip(uint8_t mode, uint64_t ip)
+{
+    return mode == PTL_MODE_64 ? ip : mode == PTL_MODE_32 ? (uint32_t)ip : (uint16_t)ip;
 }
 
 /* The block at `ip`. Returns 0, PTL_NOMAP, PTL_BAD_INSN, or PTL_NOMEM. */

@@ -6,11 +6,40 @@
 
 #include <string.h>
 
+void ptl__put_ran(struct ptl_flow *f)
+{
+    struct ptl_ran *slot;
+    struct ptl_item *item;
+
+    if (!f->ran.runs)
+        return;
+    slot = &f->rans[f->nrans++];
+    item = &f->items[f->n++];
+    *slot = f->ran;
+    memset(&f->ran, 0, sizeof(f->ran));
+    memset(item, 0, sizeof(*item));
+    item->kind = PTL_ITEM_COUNT;
+    item->offset = ptl__bind_offset(&f->bind, f->bind.pos);
+    item->tsc = f->ev_tsc;
+    item->u.ran = slot;
+}
+
+static int is_told(const struct ptl_flow *f, const struct ptl_event *ev)
+{
+    return !(f->flags & PTL_FLOW_FEW_EVENTS) || ev->type == PTL_EV_SYNC ||
+           ev->type == PTL_EV_OVERFLOW || ev->type == PTL_EV_CONTEXT;
+}
+
 void ptl__put_event(struct ptl_flow *f, const struct ptl_event *ev)
 {
-    struct ptl_event *slot = &f->events[f->nevents++];
-    struct ptl_item *item = &f->items[f->n++];
+    struct ptl_event *slot;
+    struct ptl_item *item;
 
+    if (!is_told(f, ev))
+        return;
+    ptl__put_ran(f);
+    slot = &f->events[f->nevents++];
+    item = &f->items[f->n++];
     *slot = *ev;
     memset(item, 0, sizeof(*item));
     item->kind = PTL_ITEM_EVENT;
@@ -23,8 +52,10 @@ void ptl__put_event(struct ptl_flow *f, const struct ptl_event *ev)
 void ptl__put_error(struct ptl_flow *f, int status, enum ptl_error_phase phase, uint64_t offset)
 {
     struct ptl_error *slot = &f->errors[f->nerrors++];
-    struct ptl_item *item = &f->items[f->n++];
+    struct ptl_item *item;
 
+    ptl__put_ran(f);
+    item = &f->items[f->n++];
     slot->status = status;
     slot->phase = (uint8_t)phase;
     slot->offset = offset;
@@ -90,8 +121,7 @@ static int switch_task(struct ptl_flow *f, const struct ptl_event *ev, uint32_t 
     return 0;
 }
 
-/* What happened in the system until this event? */
-static int move_cursor(struct ptl_flow *f, const struct ptl_event *ev)
+int ptl__flow_cursor(struct ptl_flow *f, const struct ptl_event *ev)
 {
     struct ptl_moment m = {.tsc = ev->tsc,
                            .offset = ev->offset,
@@ -235,9 +265,11 @@ int ptl__flow_apply(struct ptl_flow *f)
     f->loop_hops = 0;
     if (gives_position(&f->step))
         f->since = f->step.place == PLACE_AFTER;
+    if (is_told(f, ev))
+        ptl__put_ran(f); /* with the time it has */
     change(f, ev);
     if (ev->have_tsc)
         f->ev_tsc = ev->tsc;
     ptl__put_event(f, ev);
-    return move_cursor(f, ev);
+    return ptl__flow_cursor(f, ev);
 }

@@ -53,6 +53,8 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
         return PTL_NOMEM;
     f->flags = c.flags;
     f->errata = c.errata;
+    f->credit = 4096;
+    f->counts = (c.flags & PTL_FLOW_COUNT) != 0;
     f->nowalk = (c.flags & (PTL_FLOW_DISTNT | PTL_FLOW_NO_BRANCH)) != 0;
     f->fast = !f->nowalk && !(c.flags & (PTL_FLOW_SLOW | PTL_FLOW_TICKS));
     f->cache.cold = (c.flags & PTL_FLOW_COLD_BLOCKS) != 0;
@@ -179,6 +181,7 @@ static void put_end(struct ptl_flow *f)
     ptl__flow_end(f);
     if (!f->enabled)
         return;
+    ptl__put_ran(f);
     item = &f->items[f->n++];
     memset(item, 0, sizeof(*item));
     item->kind = PTL_ITEM_END;
@@ -193,6 +196,16 @@ static int may_be_fast(const struct ptl_flow *f)
            (!f->have_step || f->step.kind == STEP_TNT) && ptl__bind_idle(&f->bind);
 }
 
+/* As much as can be walked fast. Returns 0 or PTL_NOMEM. */
+static int walk_fast(struct ptl_flow *f)
+{
+    if (!f->counts)
+        ptl__walk_fast(f);
+    else if (!f->run && !f->loop_hops && !f->joined)
+        return ptl__walk_count(f);
+    return 0;
+}
+
 /* One unit of decoding. */
 static int decode(struct ptl_flow *f)
 {
@@ -203,9 +216,9 @@ static int decode(struct ptl_flow *f)
         return 0;
     }
     if (may_be_fast(f)) {
-        ptl__walk_fast(f);
-        if (ptl__flow_full(f))
-            return 0;
+        status = walk_fast(f);
+        if (status < 0 || ptl__flow_full(f))
+            return status;
     }
     if (!f->have_step) {
         status = ptl__bind_next(&f->bind, &f->step);
@@ -227,6 +240,19 @@ static int decode(struct ptl_flow *f)
     return 0;
 }
 
+/* What has been counted is told in time, so that the caller knows how far decoding is. */
+static const uint8_t *progress(const struct ptl__bind *b)
+{
+    return b->end - b->pos > (ptrdiff_t)FLOW_PROGRESS ? b->pos + FLOW_PROGRESS : b->end;
+}
+
+/* Is there no more to do in this call? */
+static int is_done(const struct ptl_flow *f)
+{
+    return f->state == FLOW_END || f->paused || ptl__flow_full(f) ||
+           (f->ran.runs && f->bind.pos >= f->progress && f->progress < f->bind.end);
+}
+
 int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
 {
     int status = 0;
@@ -236,8 +262,9 @@ int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
     flow->items = items;
     flow->cap = cap < INT32_MAX ? cap : INT32_MAX;
     flow->n = 0;
-    flow->nevents = flow->nerrors = 0;
-    while (status == 0 && flow->state != FLOW_END && !flow->paused && !ptl__flow_full(flow)) {
+    flow->nevents = flow->nerrors = flow->nrans = 0;
+    flow->progress = progress(&flow->bind);
+    while (status == 0 && !is_done(flow)) {
         switch (flow->state) {
         case FLOW_SEEK:
             seek(flow);
@@ -252,5 +279,7 @@ int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
             break;
         }
     }
+    if (flow->counts)
+        ptl__put_ran(flow);
     return status < 0 ? status : (int)flow->n;
 }

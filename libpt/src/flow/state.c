@@ -62,7 +62,7 @@ static void put_returns(struct ptl_flow_state *state, const struct ptl__retstack
 {
     put(state, s->count);
     for (unsigned i = 1; i <= s->count; i++)
-        put(state, s->entry[(s->top - i) % RETSTACK_DEPTH].ip);
+        put(state, ptl__ret_ip(s, s->top - i));
 }
 
 static void put_packets(struct ptl_flow_state *state, const struct ptl__bind *b)

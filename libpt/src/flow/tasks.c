@@ -39,7 +39,7 @@ static void save(struct ptl__task *task, uint32_t tid, const struct ptl__retstac
     task->tid = tid;
     task->count = rets->count;
     for (unsigned i = 0; i < rets->count; i++)
-        task->ip[i] = rets->entry[(rets->top - rets->count + i) % RETSTACK_DEPTH].ip;
+        task->ip[i] = ptl__ret_ip(rets, rets->top - rets->count + i);
 }
 
 static void load(const struct ptl__task *task, struct ptl__retstack *rets)

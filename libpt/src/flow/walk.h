@@ -26,7 +26,8 @@ enum ptl__flow_state {
 };
 
 #define FLOW_EVENTS    64         /* events, errors and room per batch that a unit may need */
-#define FLOW_UNIT      4          /* items that one unit may write */
+#define FLOW_UNIT      6          /* items that one unit may write, and a last count */
+#define FLOW_PROGRESS  (1u << 20) /* bytes of trace after which counts are told */
 #define FLOW_MAX_INSNS (1u << 20) /* straight code without trace that is still believed */
 
 /* The branch (or other instruction) that has run and whose continuation is not known, or to
@@ -49,6 +50,7 @@ struct ptl_flow {
     uint8_t have_step; /* `step` is at hand */
     uint8_t ended_in;  /* the state in which the bytes ended */
     uint8_t paused;    /* at bind.pause */
+    uint8_t counts;    /* blocks are counted: PTL_FLOW_COUNT */
     uint64_t seek;
 
     struct ptl__bind bind;
@@ -90,6 +92,14 @@ struct ptl_flow {
     unsigned nevents, nerrors;
     struct ptl_event events[FLOW_EVENTS];
     struct ptl_error errors[FLOW_EVENTS];
+
+    /* PTL_FLOW_COUNT */
+    struct ptl__memo trial;  /* one that is not kept */
+    int credit;              /* of stretches, see walk_count.c */
+    struct ptl_ran ran;      /* not told yet */
+    const uint8_t *progress; /* where it is told at the latest */
+    unsigned nrans;
+    struct ptl_ran rans[2 * FLOW_EVENTS + 1];
 };
 
 /* --- output ----------------------------------------------------------------------- */
@@ -103,8 +113,15 @@ static inline int ptl__flow_full(const struct ptl_flow *f)
 static inline void ptl__put_block(struct ptl_flow *f, const struct ptl__node *node, uint16_t ninsn,
                                   uint32_t size)
 {
-    struct ptl_item *item = &f->items[f->n++];
+    struct ptl_item *item;
 
+    if (f->counts) {
+        f->ran.insns += ninsn;
+        f->ran.blocks += !f->joined;
+        f->ran.runs++;
+        return;
+    }
+    item = &f->items[f->n++];
     item->kind = PTL_ITEM_BLOCK;
     item->flags = (uint8_t)((f->speculative ? PTL_ITEM_SPECULATIVE : 0) |
                             (ninsn != node->ninsn ? PTL_ITEM_PARTIAL : 0) |
@@ -116,6 +133,8 @@ static inline void ptl__put_block(struct ptl_flow *f, const struct ptl__node *no
     item->u.block = node->block;
 }
 
+/* What ran so far comes before what is told next. */
+void ptl__put_ran(struct ptl_flow *f);
 void ptl__put_event(struct ptl_flow *f, const struct ptl_event *ev);
 void ptl__put_error(struct ptl_flow *f, int status, enum ptl_error_phase phase, uint64_t offset);
 
@@ -123,6 +142,9 @@ void ptl__put_error(struct ptl_flow *f, int status, enum ptl_error_phase phase, 
 
 /* Take the code of this space from now on. */
 int ptl__flow_view(struct ptl_flow *f, const struct ptl_space *space, uint64_t version);
+
+/* The cursor moves to the event just told. Returns 0 or PTL_NOMEM. */
+int ptl__flow_cursor(struct ptl_flow *f, const struct ptl_event *ev);
 
 /* The step's event happens now: change the state, tell it, move the cursor. The step is
  * done. Returns 0 or PTL_NOMEM. */
@@ -139,12 +161,6 @@ static inline void ptl__flow_goto(struct ptl_flow *f, uint64_t ip)
     f->joined = 0;
     f->run = 0;
     f->loop_hops = 0;
-}
-
-/* 16- and 32-bit code wraps. */
-static inline uint64_t ptl__mode_ip(uint8_t mode, uint64_t ip)
-{
-    return mode == PTL_MODE_64 ? ip : mode == PTL_MODE_32 ? (uint32_t)ip : (uint16_t)ip;
 }
 
 /* The whole block ran: its last instruction is the one at hand. */
@@ -183,6 +199,10 @@ int ptl__walk_step(struct ptl_flow *f);
 
 /* Take as much trace as can be taken without any event. */
 void ptl__walk_fast(struct ptl_flow *f);
+
+/* The same for PTL_FLOW_COUNT, from where nothing has run since trace was used. Returns 0 or
+ * PTL_NOMEM. */
+int ptl__walk_count(struct ptl_flow *f);
 
 /* After an error: a unit of looking for a position. Returns 0, or PTL_NOMEM. */
 int ptl__flow_lost(struct ptl_flow *f);

@@ -9,23 +9,10 @@
  * It takes TNT, TIP, PAD, time, and TIP.PGD/TIP.PGE pairs. Anything else, and any block that
  * would be an error, is left to the slow path before anything of it has been written. Both
  * write the same items.
- *
- * This is the one place that reads foreign bytes without a cursor: the bounds are at `end`.
  */
-#include "flow/walk.h"
-
-#include "base/bytes.h"
+#include "flow/walk_bytes.h"
 
 #include <string.h>
-
-#define TNT64_SECOND 0xa3
-#define IP_MAX       9 /* bytes of an IP packet */
-#define IP_LOW(op)   ((op)&0x1f)
-#define LOW_TIP      0x0d
-#define LOW_PGE      0x11
-#define LOW_PGD      0x01
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Kept in registers: never passed to a function that is not inlined. */
 struct regs {
@@ -124,19 +111,6 @@ static void leave(struct fast *s, const struct regs *r)
 
 /* --- bytes ----------------------------------------------------------------------------- */
 
-INLINE const uint8_t *skip_pad(const uint8_t *p, const uint8_t *end)
-{
-    while (end - p >= 8) {
-        uint64_t v = ptl__load64(p);
-        if (v)
-            return p + (__builtin_ctzll(v) >> 3);
-        p += 8;
-    }
-    while (p < end && !*p)
-        p++;
-    return p;
-}
-
 INLINE uint64_t offset_of(const struct fast *s, const uint8_t *p)
 {
     return ptl__bind_offset(&s->f->bind, p);
@@ -147,47 +121,20 @@ INLINE void take_tnt(const struct fast *s, struct regs *r, uint64_t bits, unsign
 {
     r->n = 63 - (unsigned)__builtin_clzll(bits);
     r->bits = bits << (64 - r->n);
-    r->p = skip_pad(r->p + size, s->end);
+    r->p = ptl__skip_pad(r->p + size, s->end);
     r->offset = offset_of(s, r->p);
 }
 
-/* Packets of time, by the usual way. Returns the next packet, or NULL. */
+/* Packets of time. Returns the next packet, or NULL. */
 static const uint8_t *take_time(const struct fast *s, const uint8_t *p)
 {
-    struct ptl__bind *b = &s->f->bind;
-
-    b->pos = p;
-    return ptl__bind_time(b) ? b->pos : NULL;
+    return s->end - p < IP_MAX ? NULL : ptl__take_time(&s->f->bind, p);
 }
 
 /* The IP of the IP packet at `p`. Returns its size, or 0: suppressed, reserved, cut. */
 INLINE unsigned peek_ip(const struct fast *s, const uint8_t *p, uint64_t *ip)
 {
-    const uint64_t mask48 = (UINT64_C(1) << 48) - 1;
-    uint64_t v;
-
-    if (s->end - p < IP_MAX)
-        return 0;
-    v = ptl__load64(p + 1);
-    switch (*p >> 5) {
-    case PTL_IPC_UPDATE_16:
-        *ip = (s->last_ip & ~UINT64_C(0xffff)) | (v & 0xffff);
-        return 3;
-    case PTL_IPC_UPDATE_32:
-        *ip = (s->last_ip & ~UINT64_C(0xffffffff)) | (v & 0xffffffff);
-        return 5;
-    case PTL_IPC_SEXT_48:
-        *ip = (uint64_t)((int64_t)(v << 16) >> 16);
-        return 7;
-    case PTL_IPC_UPDATE_48:
-        *ip = (s->last_ip & ~mask48) | (v & mask48);
-        return 7;
-    case PTL_IPC_FULL:
-        *ip = v;
-        return 9;
-    default:
-        return 0;
-    }
+    return s->end - p < IP_MAX ? 0 : ptl__peek_ip(p, s->last_ip, ip);
 }
 
 INLINE void take_ip(struct fast *s, struct regs *r, uint64_t ip, unsigned size)
@@ -339,8 +286,8 @@ INLINE int take_return(struct fast *s, struct regs *r)
         return 0;
     put(s, r);
     ptl__ret_drop(rets);
-    ip = ptl__mode_ip(s->mode, rets->entry[rets->top].ip);
-    caller = rets->entry[rets->top].caller;
+    ip = ptl__mode_ip(s->mode, ptl__ret_ip(rets, rets->top));
+    caller = rets->caller[rets->top];
     r->bits <<= 1;
     r->n--;
     used(s, r);
@@ -388,7 +335,7 @@ static void take_pgd(struct fast *s, struct regs *r, uint64_t ip, unsigned size)
 
     put(s, r);
     take_ip(s, r, ip, size);
-    r->p = skip_pad(r->p, s->end);
+    r->p = ptl__skip_pad(r->p, s->end);
     put_event(s, r, PTL_EV_DISABLED, ip);
     used(s, r);
     s->ip = iclass == PTL_INSN_CALL_IND || iclass == PTL_INSN_FAR_CALL ? end_of(s, r->node) : 0;
@@ -403,7 +350,7 @@ static int take_pge(struct fast *s, struct regs *r)
     unsigned size;
 
     for (;;) {
-        const uint8_t *p = r->p = skip_pad(r->p, s->end);
+        const uint8_t *p = r->p = ptl__skip_pad(r->p, s->end);
         if (p == s->end || !may_put_event(s) || r->item >= s->full)
             return 0;
         if (IP_LOW(*p) == LOW_PGE)
@@ -453,7 +400,7 @@ static int use_bits(struct fast *s, struct regs *regs)
         } else if (r.node->iclass == PTL_INSN_RET && !(s->f->flags & PTL_FLOW_NORETCOMP)) {
             more = take_return(s, &r);
         } else { /* the TIP was deferred */
-            r.p = skip_pad(r.p, s->end);
+            r.p = ptl__skip_pad(r.p, s->end);
             more = take_tip(s, &r);
         }
     }
@@ -486,7 +433,7 @@ static int use_pgd(struct fast *s, struct regs *regs)
 
     if (!more)
         return 0;
-    r.offset = offset_of(s, skip_pad(r.p + size, s->end));
+    r.offset = offset_of(s, ptl__skip_pad(r.p + size, s->end));
     do /* tracing may also end on arrival at `ip`, or at an instruction in a block */
         more = ready(s, &r) && ip - r.node->ip >= r.node->size;
     while (more && is_direct(r.node) && (more = take_direct(s, &r)));
@@ -503,7 +450,7 @@ enum next { NEXT_OTHER, NEXT_BITS, NEXT_TIP, NEXT_PGD };
 INLINE enum next refill(struct fast *s, struct regs *r)
 {
     for (;;) {
-        const uint8_t *p = r->p = skip_pad(r->p, s->end);
+        const uint8_t *p = r->p = ptl__skip_pad(r->p, s->end);
         uint64_t ip;
 
         if (s->end - p < IP_MAX)

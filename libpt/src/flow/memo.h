@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * memo.h - what a whole packet does at a node, found once: PTL_FLOW_COUNT.
+ *
+ *     (node, TNT bits | TIP | TIP.PGD) ──► (next node, instructions, blocks, calls and returns)
+ *
+ * A memo begins and ends where trace has just been used, so no counter of the walk (loops,
+ * instructions without trace) crosses it. It holds nothing that depends on how execution came
+ * here: a compressed return to a call before the memo ends it, and the walk asks the stack.
+ */
+#ifndef LIBPT_FLOW_MEMO_H
+#define LIBPT_FLOW_MEMO_H
+
+#include "flow/walk.h"
+
+#include <string.h>
+
+enum ptl__memo_kind {
+    MEMO_TNT,  /* key: bits below a stop bit */
+    MEMO_TIP,  /* key: the target */
+    MEMO_PGD,  /* key: the address in it */
+    MEMO_PGD0, /* TIP.PGD without address; key: 0 */
+    MEMO_PGE   /* key: the address; node: NULL */
+};
+
+#define MEMO_BITS 6 /* TNT bits of a memo at most */
+
+static inline uintptr_t ptl__memo_from(const struct ptl__node *node, enum ptl__memo_kind kind)
+{
+    return (uintptr_t)node | kind; /* nodes are aligned */
+}
+
+/* Nodes lie one after the other: their addresses need no hashing. */
+static inline size_t ptl__memo_slot(const struct ptl__node *node, enum ptl__memo_kind kind,
+                                    uint64_t key)
+{
+    return (uintptr_t)node / sizeof(struct ptl__node) ^
+           (size_t)((key + kind) * 0x9e3779b97f4a7c15u >> 40);
+}
+
+#define MEMO_WAYS 4 /* slots where one may be: i, i ^ 1, ... */
+
+/* NULL: not known. */
+static inline struct ptl__memo *ptl__memo_look(void *const *slots, size_t mask,
+                                               const struct ptl__node *node,
+                                               enum ptl__memo_kind kind, uint64_t key)
+{
+    size_t at = ptl__memo_slot(node, kind, key) & mask;
+
+    for (size_t i = 0; slots && i < MEMO_WAYS; i++) {
+        struct ptl__memo *m = slots[at ^ i];
+        if (!m)
+            break;
+        if (m->from == ptl__memo_from(node, kind) && m->key == key)
+            return m;
+    }
+    return NULL;
+}
+
+static inline size_t ptl__stretch_slot(const struct ptl__node *node, const uint64_t *bytes)
+{
+    uint64_t h = bytes[0] * 0x9e3779b97f4a7c15u ^ bytes[1] * 0xc2b2ae3d27d4eb4fu ^
+                 bytes[2] * 0x165667b19e3779f9u ^ bytes[3] * 0xd6e8feb86659fd93u;
+
+    return (uintptr_t)node / sizeof(struct ptl__node) ^ (size_t)(h >> 40);
+}
+
+/* Find out what the packet does, and keep it. Returns NULL where the slow path is to decide:
+ * an error, code not walked before, a loop. Valid until the next call. */
+struct ptl__memo *ptl__memo_make(struct ptl_flow *f, struct ptl__node *node,
+                                 enum ptl__memo_kind kind, uint64_t key);
+
+/* The bits of last-IP that the first address takes over. */
+extern const uint64_t ptl__stretch_ip[8];
+
+/* NULL: not known. */
+static inline struct ptl__stretch *ptl__stretch_look(void *const *slots, size_t mask,
+                                                     const struct ptl__node *node, uint64_t last_ip,
+                                                     const uint8_t *p)
+{
+    uint64_t bytes[STRETCH_SIZE / 8];
+    size_t at;
+
+    memcpy(bytes, p, sizeof(bytes));
+    at = ptl__stretch_slot(node, bytes) & mask;
+    for (size_t i = 0; slots && i < MEMO_WAYS; i++) {
+        struct ptl__stretch *m = slots[at ^ i];
+        if (!m)
+            break;
+        if (m->from == node && m->last_ip == (last_ip & ptl__stretch_ip[m->ipc]) &&
+            !memcmp(m->bytes, bytes, sizeof(bytes)))
+            return m;
+    }
+    return NULL;
+}
+
+/* A copy of the item, to be found at this slot. NULL without memory. */
+void *ptl__memos_put(struct ptl__memos *memos, const void *item, size_t size, size_t slot,
+                     size_t (*slot_of)(const void *item));
+
+/* Find out what the packets at `p` do, of which STRETCH_SIZE bytes are there, and keep it.
+ * Returns NULL without memory. Valid until the next call. */
+struct ptl__stretch *ptl__stretch_make(struct ptl_flow *f, struct ptl__node *node, uint64_t last_ip,
+                                       const uint8_t *p);
+
+/* Where a return to the call goes. NULL: the slow path is to look. */
+struct ptl__node *ptl__memo_return(struct ptl_flow *f, uint64_t ip, struct ptl__node *caller);
+
+/* The block at `ip`. NULL: the slow path is to look. */
+struct ptl__node *ptl__memo_find(struct ptl_flow *f, uint64_t ip);
+
+#endif

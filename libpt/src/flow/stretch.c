@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stretch.c - what the packets in some bytes of trace do: memos put together.
+ *
+ * Programs repeat themselves, and so do their traces, byte for byte. A stretch holds only what
+ * the same bytes at the same place always do: TNT, TIP, PAD; TIP.PGD with TIP.PGE where nobody
+ * asks for events. Time never repeats.
+ */
+#include "flow/memo.h"
+#include "flow/walk_bytes.h"
+
+#include <string.h>
+
+/* Packets put together so far. */
+struct join {
+    struct ptl_flow *f;
+    struct ptl__stretch s;
+    struct ptl__node *node;
+    uint64_t last_ip;
+    const uint8_t *p, *end;
+    uint32_t insns, blocks, runs;
+    int packets;
+};
+
+const uint64_t ptl__stretch_ip[8] = {
+    [PTL_IPC_UPDATE_16] = ~UINT64_C(0xffff),
+    [PTL_IPC_UPDATE_32] = ~UINT64_C(0xffffffff),
+    [PTL_IPC_UPDATE_48] = ~UINT64_C(0xffffffffffff),
+};
+
+static struct ptl__memo *look(struct join *j, struct ptl__node *node, enum ptl__memo_kind kind,
+                              uint64_t key)
+{
+    struct ptl__memo *m =
+        ptl__memo_look(j->f->view->memos.slots, j->f->view->memos.nslots - 1, node, kind, key);
+
+    return m ? m : ptl__memo_make(j->f, node, kind, key);
+}
+
+/* First the stretch, then the memo. Returns 0 if that is too much. */
+static int join_stacks(struct ptl__stretch *s, const struct ptl__memo *m)
+{
+    struct ptl__effect *a = &s->stack;
+    const struct ptl__effect *b = &m->stack;
+    int keep = a->npush + b->move - b->npush; /* of the old ones */
+    int low = a->low + b->move, high = a->high + b->move;
+
+    if (a->move + b->move < -RETSTACK_DEPTH || a->move + b->move > RETSTACK_DEPTH)
+        return 0;
+    keep = keep < 0 ? 0 : keep;
+    if (keep + b->npush > STRETCH_PUSH)
+        return 0;
+    for (unsigned i = 0; i < b->npush; i++)
+        s->push[(unsigned)keep + i] = m->push[i];
+    a->npush = (uint8_t)((unsigned)keep + b->npush);
+    low = low < b->low ? b->low : low;
+    high = high < b->low ? b->low : high;
+    a->low = (uint8_t)(low > b->high ? b->high : low);
+    a->high = (uint8_t)(high > b->high ? b->high : high);
+    a->move = (int8_t)(a->move + b->move);
+    return 1;
+}
+
+/* Returns 0 if the stretch cannot hold the memo, too. */
+static int add(struct join *j, const struct ptl__memo *m)
+{
+    if (!m || j->insns + m->insns > UINT16_MAX || j->runs + m->runs > UINT8_MAX ||
+        !join_stacks(&j->s, m))
+        return 0;
+    j->insns += m->insns;
+    j->blocks += m->blocks;
+    j->runs += m->runs;
+    j->s.last = m->last;
+    j->node = m->next;
+    return 1;
+}
+
+/* The packets so far are a stretch. */
+static void keep(struct join *j, struct ptl__stretch *kept)
+{
+    j->s.len = (uint8_t)(j->p - (j->end - STRETCH_SIZE));
+    j->s.next = j->node;
+    j->s.new_last_ip = j->last_ip;
+    j->s.insns = (uint16_t)j->insns;
+    j->s.blocks = (uint8_t)j->blocks;
+    j->s.runs = (uint8_t)j->runs;
+    *kept = j->s;
+}
+
+static int add_tnt(struct join *j, uint64_t key, unsigned size)
+{
+    const struct ptl__memo *m = look(j, j->node, MEMO_TNT, key);
+
+    j->p += size;
+    return m && m->bits == 63 - (unsigned)__builtin_clzll(key) && add(j, m);
+}
+
+/* The address of the packet at hand. Returns the packet's size, or 0. */
+static unsigned read_ip(struct join *j, uint64_t *ip)
+{
+    unsigned size = ptl__peek_ip(j->p, j->last_ip, ip);
+
+    if (!size || j->p + size > j->end)
+        return 0;
+    if (j->s.ipc == PTL_IPC_SUPPRESSED)
+        j->s.ipc = *j->p >> 5 & 7u;
+    return size;
+}
+
+static int add_tip(struct join *j)
+{
+    uint64_t ip;
+    unsigned size = read_ip(j, &ip);
+
+    if (!size)
+        return 0;
+    j->p += size;
+    j->last_ip = ip;
+    return add(j, look(j, j->node, MEMO_TIP, ip));
+}
+
+/* TIP.PGD and TIP.PGE, and what runs then: of that much the walk asks no more. */
+static int add_off_on(struct join *j)
+{
+    const struct ptl__memo *m;
+    uint64_t ip;
+    unsigned size = read_ip(j, &ip);
+
+    if (!(j->f->flags & PTL_FLOW_FEW_EVENTS) || j->f->cursor || !size ||
+        !add(j, look(j, j->node, MEMO_PGD, ip)))
+        return 0;
+    j->p = ptl__skip_pad(j->p + size, j->end);
+    j->last_ip = ip;
+    if (j->p == j->end || IP_LOW(*j->p) != LOW_PGE || !(size = read_ip(j, &ip)))
+        return 0;
+    m = look(j, NULL, MEMO_PGE, ip);
+    j->p += size;
+    j->last_ip = ip;
+    j->s.events = j->s.pge = 1;
+    j->packets++;
+    j->node = m ? m->next : NULL;
+    return m != NULL;
+}
+
+static int add_packet(struct join *j)
+{
+    uint8_t op = *j->p;
+
+    if (!(op & 1) && op > 2)
+        return add_tnt(j, op >> 1, 1);
+    if (IP_LOW(op) == LOW_TIP)
+        return add_tip(j);
+    return IP_LOW(op) == LOW_PGD && add_off_on(j);
+}
+
+static void join_packets(struct join *j, struct ptl__stretch *kept)
+{
+    while (j->node) {
+        j->p = ptl__skip_pad(j->p, j->end);
+        if (j->packets)
+            keep(j, kept);
+        if (j->p == j->end)
+            return;
+        j->s.pge = 0;
+        if (!add_packet(j))
+            return;
+        j->packets++;
+    }
+    keep(j, kept); /* with a return */
+}
+
+/* --- keeping ----------------------------------------------------------------------------- */
+
+static size_t slot_of(const void *item)
+{
+    const struct ptl__stretch *s = item;
+    return ptl__stretch_slot(s->from, s->bytes);
+}
+
+struct ptl__stretch *ptl__stretch_make(struct ptl_flow *f, struct ptl__node *node, uint64_t last_ip,
+                                       const uint8_t *p)
+{
+    struct join j = {.f = f,
+                     .s = {.stack = {.high = RETSTACK_DEPTH}},
+                     .node = node,
+                     .last_ip = last_ip,
+                     .p = p,
+                     .end = p + STRETCH_SIZE};
+    struct ptl__stretch kept = {0};
+
+    join_packets(&j, &kept);
+    if (j.packets < 2)
+        memset(&kept, 0, sizeof(kept)); /* it will not be tried again */
+    kept.from = node;
+    kept.last_ip = last_ip & ptl__stretch_ip[kept.ipc];
+    memcpy(kept.bytes, p, STRETCH_SIZE);
+    return ptl__memos_put(&f->view->stretches, &kept, sizeof(kept), slot_of(&kept), slot_of);
+}
