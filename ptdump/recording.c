@@ -370,16 +370,41 @@ static int report_problems(const struct view *view)
     return count ? EXIT_PART : EXIT_ALL;
 }
 
-static int no_trace(const struct view *view)
+/* All records, if they are asked for. */
+static int print_records(struct view *view)
+{
+    const struct ptl_perf_queue all = {.cpu = PTL_PERF_ANY};
+    struct options *options = view->options;
+    struct ptl_sideband *sideband = NULL;
+    int status = 0;
+
+    if (!(options->sideband.print & (SB_PRINT_COMPACT | SB_PRINT_VERBOSE)))
+        return EXIT_NONE;
+    status = queue_sideband(view, &all, &sideband);
+    if (status) {
+        opts_error(options->prog, "%s", ptl_strstatus(status));
+    } else {
+        memset(&view->sideband, 0, sizeof(view->sideband));
+        view->sideband.sb = sideband;
+        view->sideband.flags = options_sideband(options);
+        sb_print_rest(&view->sideband, view->out);
+        out_flush(view->out);
+    }
+    ptl_sideband_free(sideband);
+    return status ? EXIT_NONE : EXIT_PART;
+}
+
+static int no_trace(struct view *view)
 {
     const struct ptl_perf_event *events;
+    int status = view->options->extract.what ? EXIT_NONE : print_records(view);
     size_t count;
 
     events = ptl_perf_events(view->perf, &count);
     opts_error(view->options->prog, "%s: no Intel PT trace in it (%zu event%s%s%s).", view->name,
                count, count == 1 ? "" : "s", count ? ", the first is " : "",
                count ? events[0].name ? events[0].name : "unnamed" : "");
-    return EXIT_NONE;
+    return status;
 }
 
 static int run(struct view *view)
@@ -387,11 +412,12 @@ static int run(struct view *view)
     int status = report_problems(view), dumped;
     size_t queues;
 
+    ptl_perf_queues(view->perf, &queues);
+    if (!queues && (!view->options->extract.what ||
+                    view->options->extract.what & (EXTRACT_AUX | EXTRACT_PIECES)))
+        return no_trace(view);
     if (view->options->extract.what)
         return extract_run(view->options, view->name, view->perf, view->out) ? EXIT_NONE : status;
-    ptl_perf_queues(view->perf, &queues);
-    if (!queues)
-        return no_trace(view);
     configure(&view->options->timing, view->perf);
     find_window(view);
     dumped = all_queues(view);

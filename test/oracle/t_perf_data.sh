@@ -98,4 +98,18 @@ perf record -q -e dummy:u -o - true 2>/dev/null >pipe.data && {
     cat pipe.data | ptdump --extract-sideband s - 2>err || fail "pipe of perf: $(cat err)"
     [ -s s-sideband.pevent ] || [ -s s-sideband-cpu0.pevent ] || fail "no sideband from a pipe"
 }
+# Without trace: that is said, and the records can be read all the same.
+for event in 'dummy:u --switch-events' cpu-clock; do
+    # shellcheck disable=SC2086
+    perf record -q -e $event -o p.data true >/dev/null 2>&1 || continue
+    for tool in ptdump ptxed 'ptdump --extract-aux x'; do
+        $tool p.data >out 2>err
+        [ $? -eq 2 ] && [ ! -s out ] && grep -q 'no Intel PT' err || fail "$tool on $event: $(cat err)"
+    done
+    names='PERF_RECORD_(MMAP2|COMM|EXIT|FORK|SWITCH|LOST)'
+    perf script -f -D -i p.data 2>/dev/null | grep -aoE "$names" | sort | uniq -c >want
+    ptdump --sb:compact p.data 2>err | grep -oE "^$names" | sort | uniq -c >got
+    same "records of $event" want got
+    grep -q 'no Intel PT' err || fail "records of $event: nothing is said"
+done
 done_testing

@@ -127,6 +127,19 @@ ips, out, err, code = decode(inside, '--sb:compact')
 same('another mount namespace', (hexes(ips), code), (hexes(want('a')), 1))
 same('another mount namespace: why', '/only/in/the/container' in err, True)
 
+# Filters of files. This processor (SKL014) does not tell where a jump leaves the range to, so the decoder
+# has to know the range: without it goes on to the next branch that needs trace.
+jumps = file('jumps out', (bytes.fromhex('90e9fa070000').ljust(0x800, b'\xcc') +
+                           bytes.fromhex('90900f05')).ljust(0x1000, b'\xcc'))
+for text, offsets in (('', [0, 1, 0x800, 0x801, 0x802]),
+                      ('filter 0x0/0x10@' + jumps, [0, 1]),
+                      ('stop 0x800/0x10@%s,filter 0x5000/0x10@/no/such' % jumps, [0, 1]),
+                      ('filter 0x900/0x10@/no/such filter 0x0/0x10@' + jumps, [0, 1]),
+                      ('filter 0x0/0x900@' + jumps, [0, 1, 0x800, 0x801, 0x802])):
+    path = make('filter', run(10000, HERE), [mmap_named(jumps, 9990)], '--cpuid',
+                'GenuineIntel,6,94,3', '--filter', text, image=None)
+    same('filter: ' + text, hexes(decode(path)[0]), hexes([HERE + o for o in offsets]))
+
 # Selection and fields.
 switches = os.path.join(tmp, 'switches.data')
 check('select by pid', switches, 'b', '--select:pid', '200', oracle=False)
