@@ -3,64 +3,84 @@
 # Copy the files that a recording has mapped, so that it can be decoded elsewhere.
 set -euo pipefail
 
-prog=$(basename "$0")
-ptdump=${PTDUMP:-ptdump}
+here=$(dirname "$(readlink -f "$0")")
+[ -e "$here/common.sh" ] || here=$here/../share/libpt
+# shellcheck source=/dev/null
+. "$here/common.sh"
 
 usage() {
     cat <<EOF
-usage: $prog [<options>] [<perf.data>]
+usage: $PROG [<options>] [<perf.data>]
 
 Copy the files that processes of a recording (default: perf.data) had mapped to a directory, under
 their full names, and the [vdso] of this kernel as vdso-x64.so (vdso-x32.so, vdso-ia32.so where
-perf's readers for them are installed). Kernel modules are left to kcore.
+perf's readers for them are installed). Kernel modules are left to kcore, unless -k asks for them.
 
 options:
   -h, --help     print this text and leave
   -n, --dry-run  show what would be done
   -o <dir>       the directory, default: sysroot
+  -k             kernel modules, too, unpacked, and where /sys says that their sections are
   -r <root>      read the files below this directory instead of /
 
 Exit status: 0 all files were copied; 1 some could not be (they are named); 2 wrong usage or no
 recording. PTDUMP names the ptdump to use.
 EOF
 }
-fail() {
-    echo "$prog: $*" >&2
-    exit 2
-}
-
-dry_run=0 outdir=sysroot root='' file=''
+dry_run=0 outdir=sysroot root='' modules=0
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) usage && exit 0 ;;
     -n | --dry-run) dry_run=1 ;;
+    -k) modules=1 ;;
     -o | -r)
-        [ $# -gt 1 ] || fail "$1: missing argument"
+        need_argument "$1" $#
         case $1 in
         -o) outdir=${2%/} ;;
         -r) root=${2%/} ;;
         esac
         shift
         ;;
-    -*) fail "unknown option: $1 (see $prog --help)" ;;
-    *)
-        [ -z "$file" ] || fail "one recording at a time, please"
-        file=$1
-        ;;
+    *) take_recording "$1" ;;
     esac
     shift
 done
-file=${file:-perf.data}
-[ -e "$file" ] || fail "$file: no such recording"
+need_recording
 
 missing=0
+lack() { # NAME [WHY]
+    echo "$PROG: $1: not copied${2:+: $2}" >&2
+    missing=$((missing + 1))
+}
+
 copy() { # FROM TO
     if [ $dry_run -eq 1 ]; then
         printf 'mkdir -p %q && cp %q %q\n' "$(dirname "$2")" "$1" "$2"
     elif [ ! -f "$1" ] || ! { mkdir -p "$(dirname "$2")" && cp -- "$1" "$2"; }; then
-        echo "$prog: $1: not copied" >&2
-        missing=$((missing + 1))
+        lack "$1"
     fi
+}
+
+# A kernel module: ptxed wants it unpacked.
+copy_module() { # NAME
+    local unpack plain=$1 module sections
+    case $1 in
+    *.ko) copy "$root$1" "$outdir$1" ;;
+    *.xz) unpack='xz -dc' plain=${1%.xz} ;;
+    *.gz) unpack='gzip -dc' plain=${1%.gz} ;;
+    *) unpack='zstd -dcq' plain=${1%.zst} ;;
+    esac
+    if [ $dry_run -eq 1 ] && [ -n "${unpack:-}" ]; then
+        printf 'mkdir -p %q && %s %q >%q\n' "$(dirname "$outdir$plain")" "$unpack" "$root$1" "$outdir$plain"
+    elif [ -n "${unpack:-}" ]; then
+        mkdir -p "$(dirname "$outdir$plain")"
+        $unpack <"$root$1" >"$outdir$plain" || lack "$root$1"
+    fi
+    module=$(basename "$plain" .ko)
+    sections=/sys/module/${module//-/_}/sections
+    [ $dry_run -eq 0 ] && [ -r "$root$sections/.text" ] || return 0
+    mkdir -p "$outdir$sections"
+    cp -- "$root$sections"/.text* "$outdir$sections/" 2>/dev/null || rm -rf "${outdir:?}$sections"
 }
 
 # The part of our own address space that is the [vdso], as a file.
@@ -81,13 +101,15 @@ own_vdso() { # TO
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 status=0
-"$ptdump" --list-files "$file" >"$list" || status=$?
+"$PTDUMP" --list-files "$RECORDING" >"$list" || status=$?
 [ $status -lt 2 ] || exit $status
 vdso=0
 while IFS= read -r -d '' name; do
     case $name in
     '[vdso]') vdso=1 ;;
-    //anon | /memfd:* | /dev/zero* | /SYSV* | *' (deleted)' | *.ko | *.ko.?z | *.ko.zst) ;;
+    //anon | /memfd:* | /dev/zero* | /SYSV* | /anon_hugepage*) ;;
+    */../* | */..) lack "$name" 'leads out of the directory' ;;
+    *.ko | *.ko.?z | *.ko.zst) [ $modules -eq 0 ] || copy_module "$name" ;;
     /*) copy "$root$name" "$outdir$name" ;;
     esac
 done <"$list"
@@ -98,8 +120,7 @@ if [ $vdso -eq 1 ]; then
     else
         mkdir -p "$outdir"
         own_vdso "$outdir/vdso-x64.so" || {
-            echo "$prog: [vdso]: not copied" >&2
-            missing=$((missing + 1))
+            lack '[vdso]'
             rm -f "$outdir/vdso-x64.so"
         }
     fi

@@ -3,12 +3,14 @@
 # Print the options with which ptdump and ptxed decode what was extracted from a recording.
 set -euo pipefail
 
-prog=$(basename "$0")
-ptdump=${PTDUMP:-ptdump}
+here=$(dirname "$(readlink -f "$0")")
+[ -e "$here/common.sh" ] || here=$here/../share/libpt
+# shellcheck source=/dev/null
+. "$here/common.sh"
 
 usage() {
     cat <<EOF
-usage: $prog [<options>] [<perf.data>]
+usage: $PROG [<options>] [<perf.data>]
 
 Print the options that ptdump and ptxed need for the files which perf-read-aux.bash and
 perf-read-sideband.bash have extracted from a recording (default: perf.data): processor, timing,
@@ -21,24 +23,19 @@ options:
   -s <sysroot>    look for mapped files below this directory; also for vdso-x64.so, vdso-x32.so
                   and vdso-ia32.so in it
   -0              end each word with a zero byte, for names with blanks:
-                      $prog -0 | xargs -0 sh -c 'ptdump "\$@" trace.bin' sh
+                      $PROG -0 | xargs -0 sh -c 'ptdump "\$@" trace.bin' sh
 
 Exit status: 0, 1 the recording is damaged, or 2 wrong usage or no recording. PTDUMP names the
 ptdump to use.
 EOF
 }
-fail() {
-    echo "$prog: $*" >&2
-    exit 2
-}
-
-file='' primary='' kcore='' sysroot='' zero=0
+primary='' kcore='' sysroot='' zero=0
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) usage && exit 0 ;;
     -0) zero=1 ;;
     -m | -k | -s)
-        [ $# -gt 1 ] || fail "$1: missing argument"
+        need_argument "$1" $#
         case $1 in
         -m) primary=$2 ;;
         -k) kcore=${2%/} ;;
@@ -46,23 +43,18 @@ while [ $# -gt 0 ]; do
         esac
         shift
         ;;
-    -*) fail "unknown option: $1 (see $prog --help)" ;;
-    *)
-        [ -z "$file" ] || fail "one recording at a time, please"
-        file=$1
-        ;;
+    *) take_recording "$1" ;;
     esac
     shift
 done
-file=${file:-perf.data}
-base=${file%/}
-[ -e "$file" ] || fail "$file: no such recording"
+need_recording
+base=${RECORDING%/}
 [ -z "$primary" ] || [ -e "$primary" ] || fail "$primary: no such sideband file"
 [ -z "$kcore" ] || [ -d "$kcore" ] || fail "$kcore: no such directory"
 [ -z "$sysroot" ] || [ -d "$sysroot" ] || fail "$sysroot: no such directory"
 
 status=0
-config=$("$ptdump" --list-config "$file") || status=$?
+config=$("$PTDUMP" --list-config "$RECORDING") || status=$?
 [ $status -lt 2 ] || exit $status
 
 words=()
@@ -123,7 +115,7 @@ if [ $zero -eq 1 ]; then
 else
     for word in "${words[@]}"; do
         case $word in
-        *[[:space:]]*) echo "$prog: $word: has a blank; use -0" >&2 && exit 2 ;;
+        *[[:space:]]*) echo "$PROG: $word: has a blank; use -0" >&2 && exit 2 ;;
         esac
     done
     echo "${words[*]}"

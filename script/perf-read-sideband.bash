@@ -3,12 +3,14 @@
 # Extract the sideband records of a recording: one file per processor, one for the others.
 set -euo pipefail
 
-prog=$(basename "$0")
-ptdump=${PTDUMP:-ptdump}
+here=$(dirname "$(readlink -f "$0")")
+[ -e "$here/common.sh" ] || here=$here/../share/libpt
+# shellcheck source=/dev/null
+. "$here/common.sh"
 
 usage() {
     cat <<EOF
-usage: $prog [<options>] [<perf.data>]
+usage: $PROG [<options>] [<perf.data>]
 
 Write the perf_event records of a recording (default: perf.data) to
 <perf.data>-sideband-cpu<n>.pevent, a file per processor, and those that tell no processor to
@@ -23,43 +25,4 @@ Exit status: 0 all records were written; 1 the recording is damaged, what there 
 2 wrong usage, no recording, or a file could not be written. PTDUMP names the ptdump to use.
 EOF
 }
-fail() {
-    echo "$prog: $*" >&2
-    exit 2
-}
-
-dry_run=0 file='' prefix=''
-while [ $# -gt 0 ]; do
-    case $1 in
-    -h | --help) usage && exit 0 ;;
-    -n | --dry-run) dry_run=1 ;;
-    -o)
-        [ $# -gt 1 ] || fail "-o: missing argument"
-        prefix=$2
-        shift
-        ;;
-    --)
-        shift
-        break
-        ;;
-    -*) fail "unknown option: $1 (see $prog --help)" ;;
-    *)
-        [ -z "$file" ] || fail "one recording at a time, please"
-        file=$1
-        ;;
-    esac
-    shift
-done
-if [ $# -gt 0 ]; then
-    { [ -z "$file" ] && [ $# -eq 1 ]; } || fail "one recording at a time, please"
-    file=$1
-fi
-file=${file:-perf.data}
-prefix=${prefix:-${file%/}}
-[ -e "$file" ] || fail "$file: no such recording"
-
-if [ $dry_run -eq 1 ]; then
-    printf '%q --extract-sideband %q %q\n' "$ptdump" "$prefix" "$file"
-    exit 0
-fi
-exec "$ptdump" --extract-sideband "$prefix" "$file"
+extract --extract-sideband '' "$@"

@@ -25,7 +25,7 @@ decode  the same with ptxed, with the files of the bundle and no others
 options:
   -h, --help   print this text and leave
   -r <root>    mapped files are below this directory instead of /
-  -k <file>    the kernel's vmlinux, if its code was recorded without kcore
+  -k <file>    the kernel's vmlinux, if its code was recorded without kcore, and its modules
 
 Exit status: 0; 1 something is missing in the bundle (it is named), or that of ptdump or ptxed;
 2 wrong usage or no such file. PTDUMP and PTXED name the tools to use.
@@ -51,7 +51,7 @@ manifest() { # DIR: size, sha256 and name of each file
 }
 
 pack() {
-    local bundle='' root='' kernel='' file='' status=0
+    local bundle='' root='' kernel='' file='' status=0 modules=()
     while [ $# -gt 0 ]; do
         case $1 in
         -o | -r | -k)
@@ -59,7 +59,7 @@ pack() {
             case $1 in
             -o) bundle=$2 ;;
             -r) root=$2 ;;
-            -k) kernel=$2 ;;
+            -k) kernel=$2 modules=(-k) ;;
             esac
             shift
             ;;
@@ -75,7 +75,7 @@ pack() {
     bundle=${bundle:-$file.bundle.tar.gz}
     cp -a -- "$file" "$tmp/perf.data"
     mkdir "$tmp/sysroot"
-    PTDUMP=$ptdump bash "$here/perf-copy-mapped-files.bash" -r "$root" -o "$tmp/sysroot" "$file" || status=$?
+    PTDUMP=$ptdump bash "$here/perf-copy-mapped-files.bash" ${modules[@]+"${modules[@]}"} -r "$root" -o "$tmp/sysroot" "$file" || status=$?
     [ $status -lt 2 ] || exit $status
     [ -z "$kernel" ] || cp -- "$kernel" "$tmp/vmlinux"
     manifest "$tmp" >"$tmp/MANIFEST"

@@ -63,6 +63,55 @@ check 'copy: missing file' test $? -eq 1
 check 'copy: missing file is named' grep -q 'co de: not copied' err
 mv hidden 'co de'
 
+# Names that are hard on scripts, and one that would lead elsewhere.
+mkdir -p odd/in
+for odd in $'new\nline' ' leading and trailing ' "quote'd \"name\" \$HOME *" '-dash' '[x] (y)'; do
+    helper_perfdata "$PWD/odd/$odd" >odd/odd.data
+    rm -rf root3
+    check "copy: $odd" "$scripts/perf-copy-mapped-files.bash" -o root3 odd/odd.data
+    check "copy: $odd: the file" cmp "odd/$odd" "root3$PWD/odd/$odd"
+    "$scripts/pt-bundle.bash" pack -o odd/odd.tar odd/odd.data >/dev/null
+    ptxed odd/odd.data >here.txt 2>err
+    mv "odd/$odd" odd/in/hidden
+    "$scripts/pt-bundle.bash" decode odd/odd.tar >there.txt 2>err
+    check "bundle: $odd" grep -q 401000 there.txt
+    same "bundle: $odd: the same" here.txt there.txt
+done
+helper_perfdata "$PWD/odd/in/../gone (deleted)" >odd/odd.data
+rm -f odd/gone*
+"$scripts/perf-copy-mapped-files.bash" -o root3 odd/odd.data 2>err
+check 'copy: out of the directory' test $? -eq 1
+check 'copy: out of the directory: why' grep -q 'leads out of the directory' err
+helper_perfdata "$PWD/odd/gone (deleted)" >odd/odd.data
+rm -f odd/gone*
+"$scripts/perf-copy-mapped-files.bash" -o root3 odd/odd.data 2>err
+check 'copy: deleted' test $? -eq 1
+check 'copy: deleted: named' grep -q 'gone (deleted): not copied' err
+mkdir -p "odd/lib/modules"
+for pack in 'xz' 'gzip' 'zstd -q'; do
+    command -v "${pack%% *}" >/dev/null || continue
+    helper_perfdata "$PWD/odd/lib/modules/m-1.ko" >/dev/null
+    case $pack in gzip) end=gz ;; xz) end=xz ;; *) end=zst ;; esac
+    helper_perfdata "$PWD/odd/lib/modules/m-1.ko.$end" >odd/odd.data
+    $pack -c <odd/lib/modules/m-1.ko >"odd/lib/modules/m-1.ko.$end"
+    rm -rf root3
+    check "copy: module, $end: left to kcore" "$scripts/perf-copy-mapped-files.bash" -o root3 odd/odd.data
+    check "copy: module, $end: not there" test ! -e "root3$PWD/odd"
+    check "copy: module, $end: asked for" "$scripts/perf-copy-mapped-files.bash" -k -o root3 odd/odd.data
+    check "copy: module, $end: unpacked" cmp odd/lib/modules/m-1.ko "root3$PWD/odd/lib/modules/m-1.ko"
+done
+# Beside a program of its own, as installed.
+mkdir -p prefix/bin prefix/share/libpt
+cp "$scripts"/*.bash prefix/bin/
+cp "$scripts/common.sh" prefix/share/libpt/
+ln -s "$PWD/prefix/bin/perf-read-aux.bash" prefix/link
+check 'installed, by a link' test "$(prefix/link -n)" = 'ptdump --extract-aux perf.data perf.data'
+"$scripts/perf-read-aux.bash" -n -- -x >out 2>err
+check 'a name like an option: not there' grep -q 'x: no such recording' err
+cp perf.data ./-x.data
+check 'a name like an option' "$scripts/perf-read-aux.bash" -o dash -- -x.data
+check 'a name like an option: trace' cmp dash-aux-idx0.bin perf.data-aux-idx0.bin
+
 # --- bundles ------------------------------------------------------------------------------------
 for suffix in tar tar.gz tar.xz; do
     check "pack $suffix" "$scripts/pt-bundle.bash" pack -o "b.$suffix" perf.data >/dev/null

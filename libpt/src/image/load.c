@@ -25,6 +25,17 @@ static int map_segment(struct ptl_space *space, struct ptl_section *section, con
     return 1;
 }
 
+int ptl__load_end(struct ptl_space *space, struct ptl__node *before, int status)
+{
+    if (status > 0) {
+        ptl__tree_unref(before);
+        return 0;
+    }
+    ptl__tree_unref(space->tree);
+    space->tree = before;
+    return status < 0 ? status : PTL_BAD_IMAGE;
+}
+
 int ptl__load(struct ptl_space *space, struct ptl_section *section, const struct ptl__elf *elf,
               const struct ptl__load *load)
 {
@@ -36,15 +47,7 @@ int ptl__load(struct ptl_space *space, struct ptl_section *section, const struct
         status = map_segment(space, section, &ph, load);
         mapped |= status > 0;
     }
-    if (status >= 0 && !mapped)
-        status = PTL_BAD_IMAGE;
-    if (status < 0) {
-        ptl__tree_unref(space->tree);
-        space->tree = before;
-        return status;
-    }
-    ptl__tree_unref(before);
-    return 0;
+    return ptl__load_end(space, before, status < 0 ? status : mapped);
 }
 
 int ptl__load_open(struct ptl_section **section, struct ptl__elf *elf, const char *path)

@@ -235,15 +235,7 @@ static int load(struct ptl_space *space, struct module *m)
         status = map_section(space, m, i);
         mapped |= status > 0;
     }
-    if (status >= 0 && !mapped)
-        status = PTL_BAD_IMAGE;
-    if (status < 0) {
-        ptl__tree_unref(space->tree);
-        space->tree = before;
-        return status;
-    }
-    ptl__tree_unref(before);
-    return 0;
+    return ptl__load_end(space, before, status < 0 ? status : mapped);
 }
 
 int ptl_space_load_module(struct ptl_space *space, const char *path,
