@@ -307,10 +307,10 @@ static int print_one(struct strand *s, const struct ptl_item *item)
     return status == 0 && p->out.error ? PTL_IO : status;
 }
 
-/* Behind the window nothing more comes. */
+/* Behind the window nothing more comes, and before the first segment there is nothing yet. */
 int strand_item(struct strand *s)
 {
-    int status = s->over ? 0 : have_item(s);
+    int status = s->over || !s->decoder ? 0 : have_item(s);
 
     if (status > 0 && s->items[s->i].tsc > s->rec->to) {
         s->over = 1;

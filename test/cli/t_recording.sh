@@ -67,6 +67,10 @@ for none in '--select:pid 1' '--select:time 999999,'; do
     check "ptxed $none: says so" grep -q 'nothing is selected' err
 done
 
+# In the order of time, one queue or more.
+[ ! -x "$PT_BUILD/bin/ptxed" ] ||
+    check 'merged' test "$(ptxed --merge --no-inst two.data 2>/dev/null | grep -c ' 0000000000401000$')" -eq 4
+
 # --- sideband between packets ------------------------------------------------------------
 ptdump --sb:compact perf.data >out
 check 'records come before the packet of their time' \
