@@ -73,8 +73,14 @@ target() { # FILE: where its output goes
 }
 
 todo=()
+declare -A whose
 for file in "${files[@]}"; do
     out=$(target "$file")
+    if [ -n "${whose[$out]:-}" ]; then
+        [ "${whose[$out]}" != "$file" ] || continue
+        fail "$file: would write to $out.txt as ${whose[$out]} does"
+    fi
+    whose[$out]=$file
     [ $force -eq 0 ] && [ "$out.txt" -nt "$file" ] && [ -e "$out.ok" ] && continue
     todo+=("$file" "$out")
 done

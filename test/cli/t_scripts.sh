@@ -146,6 +146,17 @@ if command -v parallel >/dev/null; then
     check 'batch: messages' test -s 'out.d/cut 3.data.log'
     "$scripts/pt-batch.bash" -o out.d perf.data 2.data >report
     check 'batch: done already' grep -q 'all done' report
+    mkdir -p x
+    cp perf.data x/y.data
+    cp perf.data x_y.data
+    "$scripts/pt-batch.bash" -o out.d x/y.data x_y.data >report 2>err
+    check 'batch: two that would write to one file' test $? -eq 2
+    check 'batch: why' grep -q 'x_y.data: would write to out.d/x_y.data.txt as x/y.data does' err
+    cp perf.data $'new\nline.data'
+    "$scripts/pt-batch.bash" -o out.e -t ptxed x/y.data x/y.data $'new\nline.data' -- --no-inst --select:comm 'demo prog' >report 2>err
+    check 'batch: a name twice, a newline, a blank in an option' test $? -eq 0
+    check 'batch: once' test "$(find out.e -name '*.txt' | tr '\n' ' ' | wc -w)" -eq 3 # one has a newline
+    check 'batch: output of both' cmp out.e/x_y.data.txt $'out.e/new\nline.data.txt'
     check 'batch: again' test "$("$scripts/pt-batch.bash" -f -j 1 -o out.d perf.data 2.data | wc -l)" -eq 2
 fi
 

@@ -169,6 +169,23 @@ def seconds(line):
 for first, last in ((0.00001, 0.000011), (0.00003, 0.00004), (0.0000599, 0.1), (0.2, 0.3)):
     same('window from %f' % first, lines('--select:time', '%.9f,%.9f' % (first, last)),
          [x for x in everything if first <= seconds(x) <= last])
+# Relative and in percent: the beginning is the first record with a time (9000), the end that of the last AUX
+# record (1010000): the trace is a twentieth of it.
+whole = decode(long)[0]
+before = len(whole)
+for option in ('+0,', '0%,', '0%,100%', ',100%', '+0,+1'):
+    same('window ' + option, decode(long, '--select:time', option)[0], whole)
+for option in ('1%,', '2%,', '+0.00003,', '4%,', '+0.000045,'):
+    part = decode(long, '--select:time', option)[0]
+    same('window %s is less, from the end' % option,
+         (0 < len(part) < before, part == whole[len(whole) - len(part):]), (True, True))
+    before = len(part)
+halves = [decode(long, '--select:time', o)[0] for o in (',2.55%', '2.55%,')]
+same('two halves', abs(len(halves[0]) - len(halves[1])) < 30 and
+     abs(len(halves[0]) + len(halves[1]) - len(whole)) <= 6, True)
+for bad in ('-1,', '50%,40%', '+5,+4', 'x', '1,x', '101%,'):
+    r = decode(long, '--select:time', bad)
+    same('window %s: refused' % bad, (r[3], r[0]), (2, []))
 out = decode(switches, '--fields', 'pid,cpu,time')[1]
 same('fields', [x.split()[0] for x in out.splitlines() if x.endswith('401000')],
      ['100', '200', '100'])
