@@ -70,10 +70,7 @@ static const char *parse_item(const char *p, struct item *item)
 
 static int number(const char *text, uint64_t *value)
 {
-    char *end;
-
-    *value = strtoull(text, &end, 0);
-    return isdigit((unsigned char)*text) && !*end;
+    return !opts_size(text, value);
 }
 
 /* Address (kernel) or file offset, and size, of a function. */

@@ -6,13 +6,11 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <pt/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define USAGE_FAILED 3 /* exit status 2, plus 1 */
-#define LEAVE        1 /* exit status 0, plus 1 */
 
 #define MAX_IDS 65536
 
@@ -249,18 +247,6 @@ static int set_all_cpus(void *context, const struct opt *opt, const char *arg)
     return 0;
 }
 
-static int help(void *context, const struct opt *opt, const char *arg);
-static int list(void *context, const struct opt *opt, const char *arg);
-
-static int version(void *context, const struct opt *opt, const char *arg)
-{
-    (void)context;
-    (void)opt;
-    (void)arg;
-    printf("ptcapture %d.%d.%d\n", PTL_VERSION_MAJOR, PTL_VERSION_MINOR, PTL_VERSION_PATCH);
-    return LEAVE;
-}
-
 #define AT(member) offsetof(struct capture_options, member)
 
 static const struct opt table[] = {
@@ -332,9 +318,9 @@ static const struct opt table[] = {
      set_flag, AT(check), 0, NULL},
     {"--json", NULL, NULL, "Each line of --check a JSON object, see libpt-json(5).", set_flag,
      AT(json), 0, NULL},
-    {"--help", "-h", NULL, "Print this text and leave.", help, 0, 0, NULL},
-    {"--version", NULL, NULL, "Print the version and leave.", version, 0, 0, NULL},
-    {"--list-options", NULL, NULL, "The options, for scripts.", list, 0, OPT_HIDDEN, NULL},
+    OPTS_HELP_ROW,
+    OPTS_VERSION_ROW(NULL),
+    OPTS_LIST_ROW,
     {NULL, NULL, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -342,6 +328,7 @@ static void describe(struct opts *opts, struct capture_options *options)
 {
     memset(opts, 0, sizeof(*opts));
     opts->prog = options->prog;
+    opts->name = "ptcapture";
     opts->table = table;
     opts->usage = "[options] [--] <command> [<argument>...]\n"
                   "       ptcapture [options] -p <pid> | -t <tid> | -a | -C <cpus>";
@@ -349,28 +336,6 @@ static void describe(struct opts *opts, struct capture_options *options)
                   "perf.data file that perf script, ptdump and ptxed read.";
     opts->context = options;
     opts->stop_at_word = 1;
-}
-
-static int help(void *context, const struct opt *opt, const char *arg)
-{
-    struct opts opts;
-
-    (void)opt;
-    (void)arg;
-    describe(&opts, context);
-    opts_help(&opts);
-    return LEAVE;
-}
-
-static int list(void *context, const struct opt *opt, const char *arg)
-{
-    struct opts opts;
-
-    (void)opt;
-    (void)arg;
-    describe(&opts, context);
-    opts_list(&opts);
-    return LEAVE;
 }
 
 /* --- what does not go together ------------------------------------------------ */

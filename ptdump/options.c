@@ -2,14 +2,10 @@
 /* options.c - see options.h. The table is the parser, --help and the manual's check. */
 #include "options.h"
 
-#include <pt/version.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LEAVE  1 /* exit status 0, plus 1 */
 #define FAILED 3 /* exit status 2, plus 1 */
-
-static const struct opt table[];
 
 static int take_file(void *context, const char *word)
 {
@@ -21,51 +17,6 @@ static int take_file(void *context, const char *word)
     }
     options->file = word;
     return 0;
-}
-
-static void describe(struct opts *opts, struct options *options)
-{
-    memset(opts, 0, sizeof(*opts));
-    opts->prog = options->prog;
-    opts->table = table;
-    opts->usage = "[<options>] <ptfile>[:<from>[-<to>]]";
-    opts->about = "Print the packets of a processor trace, one a line. <ptfile> is raw trace or a "
-                  "recording: a perf.data file or directory. <from> and <to> limit the "
-                  "file to a range of bytes; - is standard input. Exit status: 0 everything was "
-                  "decoded; 1 something was not; 2 wrong usage or nothing to decode.";
-    opts->context = options;
-    opts->word = take_file;
-}
-
-static int show_help(void *context, const struct opt *opt, const char *arg)
-{
-    struct opts opts;
-
-    (void)opt;
-    (void)arg;
-    describe(&opts, context);
-    opts_help(&opts);
-    return LEAVE;
-}
-
-static int show_list(void *context, const struct opt *opt, const char *arg)
-{
-    struct opts opts;
-
-    (void)opt;
-    (void)arg;
-    describe(&opts, context);
-    opts_list(&opts);
-    return LEAVE;
-}
-
-static int show_version(void *context, const struct opt *opt, const char *arg)
-{
-    (void)context;
-    (void)opt;
-    (void)arg;
-    printf("ptdump %s\n", ptl_version());
-    return LEAVE;
 }
 
 /* opt->value is the offset of an uint8_t. */
@@ -103,15 +54,9 @@ static int set_extract(void *context, const struct opt *opt, const char *arg)
 
 static const struct opt table[] = {
     {.name = "", .help = "general"},
-    {.name = "--help", .alias = "-h", .help = "print this text and leave.", .apply = show_help},
-    {.name = "--version",
-     .alias = "-v",
-     .help = "print the version and leave.",
-     .apply = show_version},
-    {.name = "--list-options",
-     .help = "the options for scripts",
-     .apply = show_list,
-     .flags = OPT_HIDDEN},
+    OPTS_HELP_ROW,
+    OPTS_VERSION_ROW("-v"),
+    OPTS_LIST_ROW,
     {.name = "losses",
      .flags = OPT_SUB,
      .sub = losses_table,
@@ -202,6 +147,21 @@ static const struct opt table[] = {
      .value = EXTRACT_SIDEBAND},
     {.name = NULL},
 };
+
+static void describe(struct opts *opts, struct options *options)
+{
+    memset(opts, 0, sizeof(*opts));
+    opts->prog = options->prog;
+    opts->name = "ptdump";
+    opts->table = table;
+    opts->usage = "[<options>] <ptfile>[:<from>[-<to>]]";
+    opts->about = "Print the packets of a processor trace, one a line. <ptfile> is raw trace or a "
+                  "recording: a perf.data file or directory. <from> and <to> limit the "
+                  "file to a range of bytes; - is standard input. Exit status: 0 everything was "
+                  "decoded; 1 something was not; 2 wrong usage or nothing to decode.";
+    opts->context = options;
+    opts->word = take_file;
+}
 
 unsigned options_sideband(const struct options *options)
 {

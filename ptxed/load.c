@@ -2,7 +2,6 @@
 /* load.c - code images from the command line. */
 #include "ptxed.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,13 +14,9 @@
 /* Cut "name:number" at the last colon. Returns 0, or -1 if no number stands there. */
 static int split_base(char *arg, uint64_t *base)
 {
-    char *colon = strrchr(arg, ':'), *end;
+    char *colon = strrchr(arg, ':');
 
-    if (!colon || !isdigit((unsigned char)colon[1]))
-        return -1;
-    errno = 0;
-    *base = strtoull(colon + 1, &end, 0);
-    if (*end || errno)
+    if (!colon || opts_size(colon + 1, base))
         return -1;
     *colon = 0;
     return 0;

@@ -4,7 +4,6 @@
 
 #include "text_event.h"
 
-#include <pt/version.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,20 +214,6 @@ static int add_elf(void *context, const struct opt *opt, const char *arg)
     return ptxed_load_elf(context, arg);
 }
 
-static int show_help(void *context, const struct opt *opt, const char *arg);
-static int show_list(void *context, const struct opt *opt, const char *arg);
-
-static int show_version(void *context, const struct opt *opt, const char *arg)
-{
-    struct ptxed *x = context;
-
-    (void)opt;
-    (void)arg;
-    printf("ptxed %s\n", ptl_version());
-    x->done = 1;
-    return EXIT_ALL + 1;
-}
-
 /* --- the table -------------------------------------------------------------------- */
 
 #define FLAG(field) set_byte, offsetof(struct ptxed, field)
@@ -357,9 +342,9 @@ static const struct opt table[] = {
      .value = offsetof(struct ptxed, losses)},
     {"--verbose", "-v", NULL, "report the segments of the ELF files that follow.", FLAG(verbose), 0,
      NULL},
-    {"--help", "-h", NULL, "print this text and leave.", show_help, 0, 0, NULL},
-    {"--version", NULL, NULL, "print the version and leave.", show_version, 0, 0, NULL},
-    {"--list-options", NULL, NULL, "the options, for scripts.", show_list, 0, OPT_HIDDEN, NULL},
+    OPTS_HELP_ROW,
+    OPTS_VERSION_ROW(NULL),
+    OPTS_LIST_ROW,
     {.name = NULL},
 };
 
@@ -382,6 +367,7 @@ static struct opts command(struct ptxed *x)
 {
     return (struct opts){
         .prog = x->prog,
+        .name = "ptxed",
         .table = table,
         .usage = "[<options>] <perf.data>\n       ptxed [<options>] --pt <file> [--elf <file> | "
                  "--raw <file>:<base>]...",
@@ -390,30 +376,6 @@ static struct opts command(struct ptxed *x)
         .context = x,
         .word = take_word,
     };
-}
-
-static int show_help(void *context, const struct opt *opt, const char *arg)
-{
-    struct ptxed *x = context;
-    struct opts opts = command(x);
-
-    (void)opt;
-    (void)arg;
-    opts_help(&opts);
-    x->done = 1;
-    return EXIT_ALL + 1;
-}
-
-static int show_list(void *context, const struct opt *opt, const char *arg)
-{
-    struct ptxed *x = context;
-    struct opts opts = command(x);
-
-    (void)opt;
-    (void)arg;
-    opts_list(&opts);
-    x->done = 1;
-    return EXIT_ALL + 1;
 }
 
 int ptxed_wants_symbols(const struct ptxed *x)

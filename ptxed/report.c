@@ -19,7 +19,8 @@ static const struct {
     [PTL_SB_CAUSE_UNKNOWN] = {"the recording tells of nothing mapped there",
                               "sideband was lost, or code was made without a file"},
     [PTL_SB_CAUSE_MISSING] = {"the file cannot be used",
-                              "copy it below a directory and name that with --sysroot"},
+                              "have pt-bundle.bash pack it with the recording, or name a directory "
+                              "that holds a copy with --sysroot"},
     [PTL_SB_CAUSE_BUILD_ID] = {"the file is another build than the one that ran",
                                "name a place that has the right one with --sysroot or "
                                "--buildid-dir"},

@@ -6,10 +6,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pt/version.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#define LEAVE        1 /* exit status 0, plus 1 */
 #define USAGE_FAILED 3 /* exit status 2, plus 1 */
 
 void opts_error(const char *prog, const char *format, ...)
@@ -25,29 +27,32 @@ void opts_error(const char *prog, const char *format, ...)
 
 /* --- finding an option ---------------------------------------------------- */
 
-/* Edit distance, for "did you mean": small strings only. */
+/* Edit distance, for "did you mean": small strings only. Two letters that changed places are one
+ * edit. */
 static unsigned distance(const char *a, const char *b)
 {
-    unsigned row[64], la = (unsigned)strlen(a), lb = (unsigned)strlen(b);
+    unsigned rows[3][64], la = (unsigned)strlen(a), lb = (unsigned)strlen(b);
 
     if (la >= 64 || lb >= 64)
         return 64;
     for (unsigned j = 0; j <= lb; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (unsigned i = 1; i <= la; i++) {
-        unsigned diagonal = row[0];
+        unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *two = rows[(i + 1) % 3];
+
         row[0] = i;
         for (unsigned j = 1; j <= lb; j++) {
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
+            row[j] = above[j - 1] + (a[i - 1] != b[j - 1]);
+            if (row[j] > above[j] + 1)
+                row[j] = above[j] + 1;
+            if (row[j] > row[j - 1] + 1)
+                row[j] = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                row[j] > two[j - 2] + 1)
+                row[j] = two[j - 2] + 1;
         }
     }
-    return row[lb];
+    return rows[la % 3][lb];
 }
 
 static const struct opt *nearest(const struct opt *table, const char *word, unsigned *best)
@@ -112,6 +117,8 @@ static const struct opt *find(const struct opt *table, const char *word, const c
     return NULL;
 }
 
+static int leave(const struct opts *opts, const struct opt *opt);
+
 int opts_parse(const struct opts *opts, int argc, char **argv, int *rest)
 {
     int i, status;
@@ -145,7 +152,7 @@ int opts_parse(const struct opts *opts, int argc, char **argv, int *rest)
             }
             arg = argv[++i];
         }
-        status = opt->apply(context, opt, arg);
+        status = opt->apply ? opt->apply(context, opt, arg) : leave(opts, opt);
         if (status)
             return status;
     }
@@ -224,23 +231,59 @@ void opts_list(const struct opts *opts)
     list_rows(opts->table);
 }
 
+/* --help, --version, --list-options. */
+static int leave(const struct opts *opts, const struct opt *opt)
+{
+    if (opt->value == OPTS_HELP)
+        opts_help(opts);
+    else if (opt->value == OPTS_LIST)
+        opts_list(opts);
+    else
+        printf("%s %s\n", opts->name, ptl_version());
+    return LEAVE;
+}
+
 /* --- arguments -------------------------------------------------------------- */
+
+int opts_scan(const char *text, uint64_t *value, const char **end)
+{
+    static const char units[] = "BKMGT";
+    const char *unit;
+    char *after;
+
+    *end = text;
+    if (!isdigit((unsigned char)*text))
+        return -1;
+    errno = 0;
+    *value = strtoull(text, &after, 0);
+    *end = after;
+    unit = *after ? strchr(units, toupper((unsigned char)*after)) : NULL;
+    if (!unit || isalnum((unsigned char)after[1]))
+        return errno ? -1 : 0;
+    *end = after + 1;
+    for (const char *u = units; u < unit; u++) {
+        if (*value > UINT64_MAX >> 10)
+            errno = ERANGE;
+        *value <<= 10;
+    }
+    return errno ? -1 : 0;
+}
 
 int opts_number(const char *prog, const char *opt, const char *arg, uint64_t max, uint64_t *value)
 {
-    char *end;
+    const char *end;
+    int failed;
 
     if (!arg || !*arg || !strncmp(arg, "--", 2)) {
         opts_error(prog, "%s: missing argument.", opt);
         return USAGE_FAILED;
     }
-    errno = 0;
-    *value = strtoull(arg, &end, 0);
-    if (*end || end == arg || arg[0] == '-' || isspace((unsigned char)arg[0])) {
+    failed = opts_scan(arg, value, &end);
+    if (*end || end == arg) {
         opts_error(prog, "%s: bad argument: %s.", opt, arg);
         return USAGE_FAILED;
     }
-    if (errno || *value > max) {
+    if (failed || *value > max) {
         opts_error(prog, "%s: value too big: %s.", opt, arg);
         return USAGE_FAILED;
     }
@@ -249,20 +292,19 @@ int opts_number(const char *prog, const char *opt, const char *arg, uint64_t max
 
 int opts_file_range(struct file_range *range, const char *arg)
 {
-    const char *colon = strrchr(arg, ':');
+    const char *colon = strrchr(arg, ':'), *end;
     size_t n = strlen(arg);
-    char *end;
+    int failed;
 
     memset(range, 0, sizeof(*range));
     if (colon && isdigit((unsigned char)colon[1])) {
-        errno = 0;
-        range->from = strtoull(colon + 1, &end, 0);
+        failed = opts_scan(colon + 1, &range->from, &end);
         if (*end == '-' && isdigit((unsigned char)end[1])) {
-            range->to = strtoull(end + 1, &end, 0);
+            failed |= opts_scan(end + 1, &range->to, &end);
             if (range->to <= range->from)
                 return -1;
         }
-        if (errno)
+        if (failed)
             return -1;
         if (*end)
             range->from = range->to = 0; /* the colon belongs to the name */
@@ -275,23 +317,7 @@ int opts_file_range(struct file_range *range, const char *arg)
 
 int opts_size(const char *arg, uint64_t *bytes)
 {
-    static const char units[] = "BKMGT";
-    const char *unit;
-    char *end;
+    const char *end;
 
-    errno = 0;
-    *bytes = strtoull(arg, &end, 0);
-    if (errno || end == arg || !isdigit((unsigned char)arg[0]))
-        return -1;
-    if (!*end)
-        return 0;
-    unit = strchr(units, toupper((unsigned char)*end));
-    if (!unit || end[1])
-        return -1;
-    for (const char *u = units; u < unit; u++) {
-        if (*bytes > UINT64_MAX >> 10)
-            return -1;
-        *bytes <<= 10;
-    }
-    return 0;
+    return opts_scan(arg, bytes, &end) || *end ? -1 : 0;
 }

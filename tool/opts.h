@@ -26,11 +26,29 @@ struct opt {
     const struct opt *sub; /* OPT_SUB: rows of another table stand here */
 };
 
+/* What every tool has: rows without `apply`, which opts_parse() does itself. */
+enum { OPTS_HELP, OPTS_VERSION, OPTS_LIST };
+#define OPTS_HELP_ROW                                                                              \
+    {                                                                                              \
+        .name = "--help", .alias = "-h", .help = "print this text and leave.", .value = OPTS_HELP  \
+    }
+#define OPTS_VERSION_ROW(letter)                                                                   \
+    {                                                                                              \
+        .name = "--version", .alias = letter, .help = "print the version and leave.",              \
+        .value = OPTS_VERSION                                                                      \
+    }
+#define OPTS_LIST_ROW                                                                              \
+    {                                                                                              \
+        .name = "--list-options", .help = "the options, for scripts.", .flags = OPT_HIDDEN,        \
+        .value = OPTS_LIST                                                                         \
+    }
+
 #define OPT_HIDDEN 0x1u /* accepted, not shown */
 #define OPT_SUB    0x2u /* a table that tools share; its rows get context + value (an offsetof()) */
 
 struct opts {
     const char *prog; /* as messages begin: argv[0] */
+    const char *name; /* of the tool, for --version */
     const struct opt *table;
     const char *usage; /* after "usage: PROG " */
     const char *about; /* a paragraph, or NULL */
@@ -53,7 +71,11 @@ void opts_list(const struct opts *opts);
 /* "prog: " + message + newline to stderr. */
 void opts_error(const char *prog, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Unsigned number in any C base up to `max`; on failure prints the reference's message
+/* The one reader of numbers: decimal, 0x or 0 before it, and a unit behind it (B, K, M, G, T:
+ * powers of 1024). *end points behind it. Returns 0, or -1 if it is no number or does not fit. */
+int opts_scan(const char *text, uint64_t *value, const char **end);
+
+/* Such a number, up to `max`; on failure prints the reference's message
  * ("prog: OPT: bad argument: X." ...) and returns 3 (exit status 2). */
 int opts_number(const char *prog, const char *opt, const char *arg, uint64_t max, uint64_t *value);
 
@@ -65,7 +87,7 @@ struct file_range {
 };
 int opts_file_range(struct file_range *range, const char *arg);
 
-/* Size with K, M, G suffix. Returns 0 or -1. */
+/* Nothing but such a number. Returns 0 or -1. */
 int opts_size(const char *arg, uint64_t *bytes);
 
 #endif

@@ -24,19 +24,18 @@ static int parse_ranges(struct select_list *list, const char *arg)
 {
     for (;;) {
         struct select_range *range = realloc(list->range, (list->count + 1) * sizeof(*range));
-        char *end;
+        const char *end;
+        int failed;
 
         if (!range)
             return -1;
         list->range = range;
         range += list->count;
-        errno = 0;
-        if (!isdigit((unsigned char)*arg))
-            return -1;
-        range->from = range->to = strtoull(arg, &end, 0);
-        if (*end == '-' && isdigit((unsigned char)end[1]))
-            range->to = strtoull(end + 1, &end, 0);
-        if (errno || range->to < range->from)
+        failed = opts_scan(arg, &range->from, &end);
+        range->to = range->from;
+        if (*end == '-')
+            failed |= opts_scan(end + 1, &range->to, &end);
+        if (failed || range->to < range->from)
             return -1;
         list->count++;
         if (!*end)

@@ -77,16 +77,13 @@ static int add_config(void *context, const struct opt *opt, const char *arg)
     struct opts_sideband *o = context;
     size_t n = o->next.layout_count;
     struct ptl_sb_layout *layouts, layout = {0};
-    char *end;
+    const char *end;
 
     (void)opt;
-    errno = 0;
-    layout.id = strtoull(arg, &end, 0);
-    if (end == arg || *end != ':' || errno)
+    if (opts_scan(arg, &layout.id, &end) || *end != ':')
         return bad_config(o, arg);
     arg = end + 1;
-    layout.layout.sample_type = strtoull(arg, &end, 0);
-    if (end == arg || *end || errno)
+    if (opts_size(arg, &layout.layout.sample_type))
         return bad_config(o, arg);
     layouts = realloc(o->layouts, (n + 1) * sizeof(*layouts));
     if (!layouts)

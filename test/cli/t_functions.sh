@@ -50,6 +50,13 @@ check "square: 17 times $n instructions ($1)" test "$1" = "$((17 * n)) 17"
 check "sum: three times" test "$(ran sum | cut -d' ' -f2)" = 3
 check "sums up" test "$(awk '/^insn:/ { n = $2 + 0 } /%/ && $1 + 0 { s += $1 } END { print s - n }' table)" = 0
 
+# The example that reads recordings counts the same.
+if command -v example_read_recording >/dev/null; then
+    example_read_recording sum.data >example || fail "read_recording: exit status $?"
+    check "read_recording" test "$(awk '{ n += $5; e += $7 } END { print n, e }' example)" = "$(sed -n 's/^insn: \(.*\)[.]$/\1 0/p' table)"
+    example_read_recording sum.c 2>err && fail "read_recording: not a recording: exit status 0"
+    check "read_recording: not a recording" grep -q '^read_recording: sum.c: not a perf.data file' err
+fi
 # Between two functions.
 ptxed --quiet --stat:functions --select:from first --select:to second sum.data >table 2>err || fail "marks: exit status $?"
 check "between first and second: 10 squares ($(ran square))" test "$(ran square | cut -d' ' -f2)" = 10

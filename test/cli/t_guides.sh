@@ -37,6 +37,11 @@ for guide in "$PT_SOURCE"/README.md "$PT_SOURCE"/doc/*.md; do
     done >"$tmp/lost"
     check "$name: other guides exist" test ! -s "$tmp/lost"
 done
+# Code in library.md is code of the examples.
+awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$PT_SOURCE/doc/library.md" | grep -v '^ *$' | while IFS= read -r line; do
+    grep -qxF -- "$line" "$PT_SOURCE"/doc/examples/*.c || echo "$line"
+done >"$tmp/lost"
+check "library: its code is of the examples ($(head -1 "$tmp/lost"))" test ! -s "$tmp/lost"
 # Options that moving.md names are options.
 for tool in ptdump ptxed ptcapture; do
     grep -oE "\`$tool [^\`]*\`" "$PT_SOURCE/doc/moving.md" | grep -oE -- ' --[a-z][a-z0-9.:-]*' | tr -d ' ' | sort -u | while read -r option; do

@@ -48,6 +48,7 @@ gets -h 0 '^usage: ptxed ' '' -h
 gets version 0 '^ptxed [0-9]+\.[0-9]+\.[0-9]+~$' '' --version
 gets 'no trace' 2 '' '^ptxed: no pt file\.~$'
 gets 'unknown option' 2 '' '^ptxed: unknown option: --no-isnt\.~ptxed: did you mean --no-inst\?~$' --no-isnt
+gets 'letters that changed places' 2 '' '~ptxed: did you mean --select:from\?~$' --select:form x
 gets 'no recording' 2 '' '^ptxed: good: not a perf.data file\.~$' good
 gets 'stray word' 2 '' '^ptxed: unknown option: good\.~$' --pt good good
 gets 'two recordings' 2 '' '^ptxed: unknown option: b\.~$' a b
@@ -58,6 +59,10 @@ gets 'argument is an option' 2 '' '^ptxed: --mtc-freq: missing argument\.~$' --m
 gets 'no number' 2 '' '^ptxed: --mtc-freq: bad argument: x\.~$' --mtc-freq x
 gets 'number and more' 2 '' '^ptxed: --nom-freq: bad argument: 3x\.~$' --nom-freq 3x
 gets 'negative' 2 '' '^ptxed: --nom-freq: bad argument: -3\.~$' --nom-freq -3
+gets 'a unit' 0 '^0000000000001000~0000000000001001~\[disabled\]~$' '*' --no-inst --raw code:4K --pt good
+gets 'units of a filter' 0 '^0000000000001000~' '*' --filter:addr0_cfg 1 --filter:addr0_a 0 --filter:addr0_b 1M --no-inst --raw code:4096B --pt good
+gets 'a unit too much' 2 '' 'ptxed: --filter:addr0_a: value too big: 16777217T\.~$' --filter:addr0_a 16777217T
+gets 'no unit' 2 '' 'ptxed: --filter:addr0_a: bad argument: 1Kx\.~$' --filter:addr0_a 1Kx
 gets 'too big' 2 '' '^ptxed: --mtc-freq: value too big: 256\.~$' --mtc-freq 256
 gets 'filter too big' 2 '' '^ptxed: --filter:addr3_cfg: value too big: 16\.~$' --filter:addr3_cfg 16
 gets 'no such filter' 2 '' '^ptxed: unknown option: --filter:addr4_cfg\.' --filter:addr4_cfg 1

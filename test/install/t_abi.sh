@@ -18,6 +18,22 @@ sed -n 's/^PTL_API [^(]*[ *]\(ptl_[a-z0-9_]*\)(.*/\1/p' "${headers[@]}" | LC_ALL
 cut -d' ' -f1 "$tmp/now" >"$tmp/exported"
 same "declared and exported functions are the same" "$tmp/declared" "$tmp/exported"
 
+# Structures and prototypes, against the description of the last release: additions are fine.
+if command -v abidw >/dev/null && command -v abidiff >/dev/null; then
+    mkdir "$tmp/build"
+    "$PT_SOURCE/script/abi-dump" "$tmp/build" >"$tmp/abi" 2>"$tmp/log" || fail "script/abi-dump: $(tail -3 "$tmp/log")"
+    abidiff --no-added-syms "$PT_SOURCE/libpt/abi/libpt.abi" "$tmp/abi" >"$tmp/diff" 2>&1
+    check "the binary interface is compatible (script/abi-dump >libpt/abi/libpt.abi, with a new SOVERSION or before the first release)" \
+        test $? -eq 0
+    head -30 "$tmp/diff"
+    # The comparison can fail: a field of ptl_packet_decode()'s result becomes wider.
+    sed -E "s/(<class-decl name='ptl_packet' size-in-bits=')[0-9]+/\\11024/" "$tmp/abi" >"$tmp/other"
+    abidiff --no-added-syms "$tmp/abi" "$tmp/other" >/dev/null 2>&1
+    check "another size of struct ptl_packet is noticed" test $? -ne 0
+else
+    echo "no abidw: structures and prototypes are not compared"
+fi
+
 # A constant that the headers lost does not compile in unit/test_abi; one that they gained:
 grep -ohE '^ *(#define )?PTL_[A-Z0-9_]+( *=.*|,.*| +[0-9(].*| *)$' "${headers[@]}" | grep -oE 'PTL_[A-Z0-9_]+' | sort -u | while read -r name; do
     grep -qw "$name" "$PT_SOURCE/test/unit/test_abi.c" || echo "$name"
