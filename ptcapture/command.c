@@ -2,10 +2,13 @@
 /* command.c - see command.h. */
 #include "command.h"
 
+#include "caps.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +25,7 @@ static void child(char **argv, int go_fd, int failed_fd)
     while (n < 0 && errno == EINTR);
     if (n != 1)
         _exit(127); /* the recorder has given up */
+    caps_drop(0);   /* not even through a program that root owns */
     execvp(argv[0], argv);
     err = errno;
     n = write(failed_fd, &err, sizeof(err));
@@ -98,14 +102,18 @@ void command_end(struct command *command)
     if (!command->pid || command->ended)
         return;
     if (command->go_fd >= 0) {
+        /* It has not become the command yet, and may be stopped: nothing else ends it. */
         close(command->go_fd);
         command->go_fd = -1;
+        kill(command->pid, SIGKILL);
     } else {
         kill(command->pid, SIGTERM);
     }
-    do
+    do {
         pid = waitpid(command->pid, &status, 0);
-    while (pid < 0 && errno == EINTR);
+        if (pid > 0 && WIFSTOPPED(status)) /* on its way out, if it was attached to */
+            (void)ptrace(PTRACE_DETACH, pid, NULL, NULL);
+    } while (pid < 0 ? errno == EINTR : WIFSTOPPED(status));
     if (pid == command->pid)
         command_reaped(command, status);
 }

@@ -3,6 +3,7 @@
  * main.c - ptcapture: options, the backend that fits, the output file, the line at the end.
  */
 #include "backend.h"
+#include "caps.h"
 #include "check.h"
 #include "control.h"
 #include "opts.h"
@@ -229,6 +230,7 @@ int main(int argc, char **argv)
         options_free(&options);
         return status - 1;
     }
+    caps_limit(&options);
     if (options.check) {
         status = check_run(&options, backends);
     } else {

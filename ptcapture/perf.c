@@ -2,6 +2,7 @@
 /* perf.c - the kernel backend: set up, the loop over rings, the end. */
 #include "perf.h"
 
+#include "caps.h"
 #include "check.h"
 
 #include <errno.h>
@@ -199,6 +200,7 @@ static int record_all(struct perf_recorder *rec)
         capture_error(rec->capture, "--kcore: %s. Kernel code cannot be decoded.", reason);
     if (rec->failed)
         return -1;
+    caps_drop(0);
     start(rec);
     loop(rec);
     finish(rec);

@@ -2,6 +2,7 @@
 /* step.c - the software recorder as a backend: set up, the loop over stops, the end. */
 #include "step.h"
 
+#include "caps.h"
 #include "control.h"
 
 #include <errno.h>
@@ -259,6 +260,8 @@ static int record(struct capture *capture)
     memset(&limits, 0, sizeof(limits));
     st.capture = capture;
     st.truth_fd = -1;
+    for (int i = 0; i < CODE_FILES; i++)
+        st.store.fd[i] = -1;
     if (capture_open_control(capture, &limits.control))
         return -1;
     configure(&st);
@@ -271,6 +274,7 @@ static int record(struct capture *capture)
         st.cpu = -1;
     failed = step_attach(&st);
     if (!failed) {
+        caps_drop(capture->options->target != TARGET_COMMAND);
         pin_self(&st, NULL);
         open_sideband(&st);
         failed = run(&st, &limits);

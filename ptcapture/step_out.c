@@ -128,7 +128,7 @@ static int open_truth(struct stepper *st)
     st->truth_fd = -1;
     if (!path)
         return 0;
-    st->truth_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    st->truth_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (st->truth_fd < 0 || out_open(&st->truth, st->truth_fd, 1u << 16)) {
         capture_error(st->capture, "cannot create %s: %s.", path, strerror(errno));
         return -1;

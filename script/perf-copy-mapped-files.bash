@@ -53,10 +53,20 @@ lack() { # NAME [WHY]
     missing=$((missing + 1))
 }
 
+# Names come from the recording: they may lead neither out of the directory that is written nor out
+# of the one that is read.
+is_inside() { # NAME
+    local real
+    case $1/ in */../* | */./*) return 1 ;; esac
+    [ -n "$root" ] || return 0
+    [ -e "$root$1" ] || return 0 # copy() says so
+    real=$(realpath -e -- "$root$1" 2>/dev/null) && [[ $real/ == "$(realpath -e -- "$root")"/* ]]
+}
+
 copy() { # FROM TO
     if [ $dry_run -eq 1 ]; then
         printf 'mkdir -p %q && cp %q %q\n' "$(dirname "$2")" "$1" "$2"
-    elif [ ! -f "$1" ] || ! { mkdir -p "$(dirname "$2")" && cp -- "$1" "$2"; }; then
+    elif [ ! -f "$1" ] || ! { mkdir -p -- "$(dirname -- "$2")" && cp -- "$1" "$2"; }; then
         lack "$1"
     fi
 }
@@ -74,7 +84,9 @@ copy_module() { # NAME
         printf 'mkdir -p %q && %s %q >%q\n' "$(dirname "$outdir$plain")" "$unpack" "$root$1" "$outdir$plain"
     elif [ -n "${unpack:-}" ]; then
         mkdir -p "$(dirname "$outdir$plain")"
-        $unpack <"$root$1" >"$outdir$plain" || lack "$root$1"
+        if [ ! -f "$root$1" ] || ! $unpack <"$root$1" >"$outdir$plain"; then
+            lack "$root$1"
+        fi
     fi
     module=$(basename "$plain" .ko)
     sections=/sys/module/${module//-/_}/sections
@@ -108,9 +120,16 @@ while IFS= read -r -d '' name; do
     case $name in
     '[vdso]') vdso=1 ;;
     //anon | /memfd:* | /dev/zero* | /SYSV* | /anon_hugepage*) ;;
-    */../* | */..) lack "$name" 'leads out of the directory' ;;
-    *.ko | *.ko.?z | *.ko.zst) [ $modules -eq 0 ] || copy_module "$name" ;;
-    /*) copy "$root$name" "$outdir$name" ;;
+    /*)
+        if ! is_inside "$name"; then
+            lack "$name" 'leads out of the directory'
+            continue
+        fi
+        case $name in
+        *.ko | *.ko.?z | *.ko.zst) [ $modules -eq 0 ] || copy_module "$name" ;;
+        *) copy "$root$name" "$outdir$name" ;;
+        esac
+        ;;
     esac
 done <"$list"
 

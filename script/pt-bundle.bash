@@ -84,10 +84,18 @@ pack() {
     exit $status
 }
 
+# A bundle may come from anybody: nothing but files and directories, none above DIR (tar sees to
+# that), none of other users or with their privileges.
 unpack_to() { # BUNDLE DIR
+    local other
     [ -f "$1" ] || fail "$1: no such bundle"
     mkdir -p "$2"
-    tar -C "$2" -xf "$1" || fail "$1: cannot be unpacked"
+    tar -C "$2" --no-same-owner --no-same-permissions -xf "$1" || fail "$1: cannot be unpacked"
+    other=$(find "$2" ! -type f ! -type d -printf '%P, ' -delete)
+    [ -z "$other" ] || fail "$1: holds what is neither file nor directory: $(printf '%q' "${other%, }")"
+    if [ -e "$2/MANIFEST" ] && grep -qvE '^[\\]?[0-9a-f]{64}  \./' "$2/MANIFEST" || grep -qE '/\.\.(/|$)' "$2/MANIFEST" 2>/dev/null; then
+        fail "$1: its MANIFEST names files elsewhere"
+    fi
     [ -e "$2/perf.data" ] || fail "$1: holds no recording"
     if [ -e "$2/MANIFEST" ] && ! (cd "$2" && sha256sum --quiet -c MANIFEST >&2); then
         fail "$1: damaged"

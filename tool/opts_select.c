@@ -153,6 +153,19 @@ static int set_time(void *context, const struct opt *opt, const char *arg)
     return 0;
 }
 
+/* Later than any time is at the end of time. */
+static uint64_t later(uint64_t first, uint64_t by)
+{
+    return by > UINT64_MAX - first ? UINT64_MAX : first + by;
+}
+
+static uint64_t part_of(uint64_t whole, uint64_t percent)
+{
+    double part = (double)whole * (double)percent / (double)(100 * PERCENT);
+
+    return part < 0x1p64 ? (uint64_t)part : UINT64_MAX;
+}
+
 static uint64_t resolve(const struct select_bound *bound, uint64_t first, uint64_t last,
                         uint64_t open)
 {
@@ -160,10 +173,9 @@ static uint64_t resolve(const struct select_bound *bound, uint64_t first, uint64
     case SELECT_ABSOLUTE:
         return bound->value;
     case SELECT_RELATIVE:
-        return first + bound->value;
+        return later(first, bound->value);
     case SELECT_PERCENT:
-        return first +
-               (uint64_t)((double)(last - first) * (double)bound->value / (double)(100 * PERCENT));
+        return later(first, part_of(last - first, bound->value));
     default:
         return open;
     }

@@ -8,6 +8,7 @@
  * modules and patches; a vmlinux does not, so modules are loaded from their files (modules.c).
  */
 #include "base/alloc.h"
+#include "image/below.h"
 #include "session/session.h"
 #include "sideband/cache.h"
 
@@ -142,8 +143,8 @@ static int find_vmlinux(struct ptl_session *s, const char *sysroot)
 
         if (n < 0 || (size_t)n >= sizeof(name))
             return PTL_BAD_FILE;
-        snprintf(path, sizeof(path), "%s%s", sysroot ? sysroot : "", name);
-        if (!is_other_build(s, path) && load_vmlinux(s, path) == 0)
+        if (ptl__below(path, sizeof(path), sysroot, name) == 0 && !is_other_build(s, path) &&
+            load_vmlinux(s, path) == 0)
             return 0;
     }
     return PTL_BAD_FILE;

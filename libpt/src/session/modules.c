@@ -9,13 +9,17 @@
  * the vmlinux, or in /proc/kallsyms of this machine.
  */
 #include "base/alloc.h"
+#include "image/below.h"
 #include "image/names.h"
+#include "image/section.h"
 #include "session/session.h"
 #include "sideband/cache.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PATH_SIZE 4096
 
@@ -33,18 +37,23 @@ struct modules {
 static int where(void *context, const char *section, uint64_t *addr)
 {
     const struct modules *m = context;
-    char path[PATH_SIZE], text[32];
-    FILE *file;
-    int n = snprintf(path, sizeof(path), "%s/sys/module/%s/sections/%s", m->root ? m->root : "",
-                     m->name, section);
+    char path[PATH_SIZE], name[PATH_SIZE / 2], text[32];
+    uint64_t size;
+    ssize_t got;
+    int fd, n = snprintf(name, sizeof(name), "/sys/module/%s/sections/%s", m->name, section);
 
-    if (!m->root || n < 0 || (size_t)n >= sizeof(path) || strchr(section, '/'))
+    if (!m->root || n < 0 || (size_t)n >= sizeof(name) || strchr(section, '/') ||
+        ptl__below(path, sizeof(path), m->root, name) < 0)
         return PTL_NOMAP;
-    file = fopen(path, "re");
-    if (!file)
+    fd = ptl__open_regular(path, &size);
+    if (fd < 0)
         return PTL_NOMAP;
-    *addr = fgets(text, sizeof(text), file) ? strtoull(text, NULL, 16) : 0;
-    (void)fclose(file);
+    do
+        got = read(fd, text, sizeof(text) - 1);
+    while (got < 0 && errno == EINTR);
+    (void)close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    *addr = strtoull(text, NULL, 16);
     return *addr ? 0 : PTL_NOMAP; /* 0: hidden from us */
 }
 
@@ -93,7 +102,7 @@ static void set_name(struct modules *m, const char *filename)
     size_t n = plain_length(name), i;
 
     if (*name == '[')
-        name++, n -= 2;
+        name++, n -= n > 2 ? 2 : n;
     else if (n > 3 && strncmp(name + n - 3, ".ko", 3) == 0)
         n -= 3;
     if (n >= sizeof(m->name))
@@ -165,14 +174,15 @@ static int load_one(struct modules *m, const struct ptl_session_config *config,
 {
     const char *name = map->filename;
     const struct ptl_perf_build_id *id = id_of(m->session, name);
-    int status = PTL_BAD_FILE, n;
-    char path[PATH_SIZE];
+    size_t plain = plain_length(name);
+    char path[PATH_SIZE], file[PATH_SIZE];
+    int status = PTL_BAD_FILE;
 
     m->count++;
     set_name(m, name);
-    n = snprintf(path, sizeof(path), "%s%.*s", config->sysroot ? config->sysroot : "",
-                 (int)plain_length(name), name);
-    if (*name == '/' && n > 0 && (size_t)n < sizeof(path))
+    snprintf(file, sizeof(file), "%.*s", (int)plain, name);
+    if (*name == '/' && plain < sizeof(file) &&
+        ptl__below(path, sizeof(path), config->sysroot, file) == 0)
         status = try_file(m, path, map->addr, id);
     if (status == 0 || status == PTL_NOMEM || try_cache(m, config->buildid_dir, id, map->addr) == 0)
         return status == PTL_NOMEM ? status : 0;

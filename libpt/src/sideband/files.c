@@ -8,6 +8,7 @@
  * Each name is looked for once.
  */
 #include "base/alloc.h"
+#include "image/below.h"
 #include "sideband/cache.h"
 #include "sideband/sideband.h"
 
@@ -69,15 +70,18 @@ static int in_sysroot(struct ptl_sideband *sb, uint32_t source, const char *name
                       struct ptl_section **section)
 {
     const char *root = sb->sources[source].sysroot;
-    char path[PATH_SIZE];
-    int n = snprintf(path, sizeof(path), "%s%.*s", root ? root : "", (int)len, name);
+    char path[PATH_SIZE], plain[PATH_SIZE];
 
     *section = NULL;
-    if (n < 0 || (size_t)n >= sizeof(path)) {
+    if (len >= sizeof(plain)) {
         errno = ENAMETOOLONG;
         return PTL_BAD_FILE;
     }
+    memcpy(plain, name, len);
+    plain[len] = '\0';
     errno = 0;
+    if (ptl__below(path, sizeof(path), root, plain) < 0)
+        return PTL_BAD_FILE;
     return ptl_files_get(sb->cache, path, section);
 }
 
