@@ -2,6 +2,7 @@
 /* check.c - see check.h. */
 #include "check.h"
 
+#include "block.h"
 #include "json.h"
 #include "machine.h"
 
@@ -219,6 +220,10 @@ static void report_limits(struct report *report)
              yama == 3 ? "is off" : "needs CAP_SYS_PTRACE (sysctl kernel.yama.ptrace_scope=0)");
     if (yama > 0)
         say(report, "ptrace", text);
+    say(report, "stepping",
+        block_probe() ? "whole blocks: the CPU's branch step works"
+                      : "single instructions: the branch step of this machine (PTRACE_SINGLEBLOCK) "
+                        "does not skip any, as is usual in virtual machines");
 }
 
 static void report_machine(struct report *report)

@@ -374,7 +374,8 @@ int code_fetch(struct code *code, pid_t pid, uint64_t ip, enum ptl_exec_mode mod
     if (first < (size_t)size)
         second = use_page(code, pid, ip - at + PAGE, 0, (size_t)size - first, mode, store, copies,
                           count);
-    if (page && page->settled && (first == (size_t)size || (second && second->settled))) {
+    insn->settled = page && page->settled && (first == (size_t)size || (second && second->settled));
+    if (insn->settled) {
         cached->insn = *insn;
         cached->generation = code->generation;
     }

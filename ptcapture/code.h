@@ -15,7 +15,8 @@
 struct code_insn {
     uint64_t ip;
     struct ptl_insn insn;
-    uint8_t traits; /* CODE_* */
+    uint8_t traits;  /* CODE_* */
+    uint8_t settled; /* cannot change before the maps do */
 };
 
 #define CODE_REP     0x1u  /* repeated string instruction: stops at itself until it is done */

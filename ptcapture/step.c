@@ -269,6 +269,9 @@ static int record(struct capture *capture)
         control_close(&limits.control);
         return -1;
     }
+    st.blocks = block_probe();
+    capture_debug(capture, "the software recorder steps %s.",
+                  st.blocks ? "whole blocks" : "single instructions");
     choose_cpu(&st);
     if (sched_getaffinity(0, sizeof(own), &own))
         st.cpu = -1;

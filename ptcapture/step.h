@@ -17,6 +17,7 @@
 #define PTCAPTURE_STEP_H
 
 #include "backend.h"
+#include "block.h"
 #include "code.h"
 #include "filter.h"
 #include "generator.h"
@@ -67,6 +68,7 @@ struct step_thread {
     uint64_t step_seen;    /* sideband_seen() when the step began */
     uint64_t told_seen;    /* and at the last exact time in the trace */
     cpu_set_t affinity;    /* what the thread believes */
+    struct block block;    /* what runs from `ip` on; empty: one instruction */
     struct operand ptw;    /* of a PTWRITE at `ip` */
     uint8_t ptw_size;      /* 4 or 8 bytes; 0: not known */
     int injected;          /* the signal that the step began with */
@@ -105,6 +107,7 @@ struct stepper {
     unsigned quantum;             /* steps that it may still run while others wait */
     uint64_t tickets;
     uint64_t stops, stops_seen; /* of `running`; at the last tick */
+    int blocks;                 /* PTRACE_SINGLEBLOCK works */
     struct filter filter;
     uint64_t snapshot_size; /* --snapshot: bytes of each queue; 0: full trace */
     uint8_t paused;         /* by the command disable */

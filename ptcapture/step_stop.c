@@ -151,6 +151,33 @@ static void complete(struct stepper *st, struct step_thread *t, uint64_t next)
     t->mode = next_mode;
 }
 
+/* The first `count` instructions of the block have executed; `next` is what follows. */
+static void complete_block(struct stepper *st, struct step_thread *t, int count, uint64_t next)
+{
+    for (int i = 0; i < count; i++) {
+        t->insn = t->block.insn[i];
+        complete(st, t, i + 1 < count ? t->block.insn[i + 1].ip : next);
+        t->copy_tsc = 0;
+    }
+    t->block.count = 0;
+}
+
+/* Stopped at `rip`, and not by a branch. */
+static void complete_until(struct stepper *st, struct step_thread *t, uint64_t rip)
+{
+    int count = t->block.count ? block_ran(&t->block, rip, 0) : 0;
+
+    if (count > 0) {
+        complete_block(st, t, count, rip);
+        return;
+    }
+    if (t->block.count) { /* not the way that the code says */
+        t->have_insn = 0;
+        t->block.count = 0;
+    }
+    complete(st, t, rip);
+}
+
 /* The value of a PTWRITE, while its operand still has it. On a CPU that lacks the instruction it
  * faults, and the value is not used. */
 static void look_at_ptwrite(struct step_thread *t)
@@ -203,22 +230,55 @@ static int stops_at_entry(const struct stepper *st, const struct step_thread *t,
     return st->cpu_queue && !t->in_syscall && !sig && t->have_insn && (t->insn.traits & CODE_CALLS);
 }
 
+struct fetcher {
+    struct stepper *st;
+    struct step_thread *t;
+};
+
+/* For a block: code whose bytes are only now told to readers is stepped alone. */
+static int fetch_plain(void *context, uint64_t ip, struct code_insn *insn)
+{
+    struct fetcher *fetcher = context;
+    struct step_thread *t = fetcher->t;
+    struct code_copy copies[CODE_COPIES];
+    unsigned count = 0;
+    int status =
+        code_fetch(t->code, t->tid, ip, t->mode, &fetcher->st->store, insn, copies, &count);
+
+    if (count)
+        t->copy_tsc = capture_now();
+    for (unsigned i = 0; i < count; i++)
+        step_out_copy(fetcher->st, t, &copies[i], t->copy_tsc);
+    return status || count;
+}
+
+static int plan_block(struct stepper *st, struct step_thread *t, int sig)
+{
+    struct fetcher fetcher = {st, t};
+
+    t->block.count = 0;
+    return st->blocks && !t->in_syscall && !t->restart && !sig && t->have_insn &&
+           block_plan(&t->block, t->ip, fetch_plain, &fetcher);
+}
+
 void step_go(struct stepper *st, struct step_thread *t, int sig)
 {
-    int in_kernel = t->in_syscall && !t->fresh;
+    int in_kernel = t->in_syscall && !t->fresh, request = PTRACE_SINGLESTEP;
 
     if (!in_kernel) {
         t->left = 0;
         fetch(st, t);
+        if (plan_block(st, t, sig))
+            request = PTRACE_SINGLEBLOCK;
+        else if (stops_at_entry(st, t, sig))
+            request = PTRACE_SYSCALL;
         t->step_seen = step_out_seen(st);
         t->step_tsc = capture_now();
     }
     t->injected = sig;
     t->state = in_kernel ? STEP_KERNEL : STEP_RUNS;
     /* ESRCH: it has been killed; waitpid() will tell. */
-    if (ptrace(stops_at_entry(st, t, sig) ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, t->tid, NULL,
-               (void *)(long)sig) &&
-        errno != ESRCH)
+    if (ptrace((enum __ptrace_request)request, t->tid, NULL, (void *)(long)sig) && errno != ESRCH)
         capture_error(st->capture, "cannot step thread %d: %s.", (int)t->tid, strerror(errno));
 }
 
@@ -297,6 +357,19 @@ static int own_trap(struct stepper *st, struct step_thread *t, uint64_t rip)
     return 1;
 }
 
+/* The end of a block; or somebody has sent the signal. */
+static void on_branch(struct stepper *st, struct step_thread *t, uint64_t rip)
+{
+    int sent = block_holds(&t->block, rip) && signal_code(t) <= 0;
+    int count = sent ? -1 : block_ran(&t->block, rip, 1);
+
+    if (count > 0)
+        complete_block(st, t, count, rip);
+    else if (rip != t->ip)
+        complete_until(st, t, rip);
+    step_resume(st, t, sent ? SIGTRAP : 0);
+}
+
 static void on_trap(struct stepper *st, struct step_thread *t)
 {
     uint64_t rip;
@@ -311,6 +384,10 @@ static void on_trap(struct stepper *st, struct step_thread *t)
         return;
     }
     rip = peek(t, USER_REG(rip));
+    if (t->block.count) {
+        on_branch(st, t, rip);
+        return;
+    }
     if (t->in_syscall && rip == t->ip) { /* a new task or program has come out of the kernel */
         t->in_syscall = t->fresh = 0;
         step_resume(st, t, 0);
@@ -345,7 +422,7 @@ static void on_signal(struct stepper *st, struct step_thread *t, int sig)
     uint64_t rip = peek(t, USER_REG(rip));
 
     if (!t->in_syscall && !t->restart && !t->fresh && rip != t->ip)
-        complete(st, t, rip);
+        complete_until(st, t, rip);
     step_resume(st, t, sig);
 }
 
@@ -433,7 +510,7 @@ static void on_exit(struct stepper *st, struct step_thread *t)
     else if (in_kernel)
         leave(st, t);
     else if (rip != t->ip && t->have_insn && !t->restart)
-        complete(st, t, rip);
+        complete_until(st, t, rip);
     interrupted(st, t);
     if (!st->cpu_queue && !st->snapshot_size)
         step_queue_flush(st, t->queue);
