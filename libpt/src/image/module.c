@@ -202,7 +202,7 @@ static int make_section(const struct module *m, uint32_t i, const GElf_Shdr *sh,
 static int map_section(struct ptl_space *space, struct module *m, uint32_t i)
 {
     GElf_Shdr sh = ptl__elf_shdr(m->elf, i);
-    struct ptl_section *section;
+    struct ptl_section *section = NULL;
     int status;
 
     if (!m->addr[i] || !is_code(&sh))

@@ -65,10 +65,10 @@ static int add_functions(struct ptl_sideband *sb, const struct program *p)
     return status;
 }
 
-int ptl__session_bpf(const struct ptl_session *s, struct ptl_sideband *sb)
+int ptl__session_bpf(const struct ptl_session *session, struct ptl_sideband *sideband)
 {
     size_t left;
-    const uint8_t *at = ptl_perf_feature(s->perf, PTL_FEAT_BPF_PROG_INFO, &left);
+    const uint8_t *at = ptl_perf_feature(session->perf, PTL_FEAT_BPF_PROG_INFO, &left);
     int status = 0;
 
     if (!at || left < 4)
@@ -83,7 +83,7 @@ int ptl__session_bpf(const struct ptl_session *s, struct ptl_sideband *sb)
             return 0;
         p.data = p.info + info_len;
         if (info_len >= INFO_SIZE)
-            status = add_functions(sb, &p);
+            status = add_functions(sideband, &p);
         at += PROGRAM_HEADER + info_len + data_len;
         left -= PROGRAM_HEADER + (size_t)(info_len + data_len);
     }
