@@ -265,6 +265,18 @@ check('module with sections elsewhere', both, WANT_KERNEL + want_module(at_modul
       '--sysroot', root)
 shutil.rmtree(root + '/sys')
 
+# Packed with the kernel and its modules, and decoded with nothing else.
+env = dict(os.environ, PATH=os.path.dirname(ptxed) + ':' + os.environ['PATH'], HOME=tmp)
+script = os.path.join(hm.source, 'script/pt-bundle.bash')
+bundle = os.path.join(tmp, 'b.tar')
+subprocess.run([script, 'pack', '-o', bundle, '-k', kernel, '-r', root, both], env=env,
+               capture_output=True)
+os.rename(root, root + '.gone')
+r = subprocess.run([script, 'decode', bundle, '--no-inst'], env=env, capture_output=True, text=True)
+same('bundle with kernel and modules',
+     hexes(int(m, 16) for m in re.findall(r'^([0-9a-f]{16})$', r.stdout, re.M)), hexes(expected))
+os.rename(root + '.gone', root)
+
 # Damaged files only cost their code.
 content = open(module, 'rb').read()
 for cut in range(0, len(content), 97):
