@@ -46,7 +46,7 @@ static int enlarge(struct ptl__names *names)
     return 0;
 }
 
-static int add(struct ptl__names *names, const char *name, uint64_t value)
+int ptl__names_add(struct ptl__names *names, const char *name, uint64_t value)
 {
     size_t len = strlen(name) + 1, i;
 
@@ -103,7 +103,7 @@ int ptl__names_kallsyms(struct ptl__names *names, const char *path)
             nl = end;
         *nl = '\0';
         if (ptl__kallsyms_line(at, &sym))
-            status = add(names, sym.name, sym.value);
+            status = ptl__names_add(names, sym.name, sym.value);
         at = nl + 1;
     }
     ptl__free(text);
@@ -121,7 +121,7 @@ static int add_symbol(void *context, const char *name, const GElf_Sym *sym)
 
     if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || !*name)
         return 0;
-    return add(into->names, name, sym->st_value + into->slide);
+    return ptl__names_add(into->names, name, sym->st_value + into->slide);
 }
 
 int ptl__names_elf(struct ptl__names *names, const char *path, uint64_t slide)

@@ -21,6 +21,9 @@ struct ptl__names {
 int ptl__names_kallsyms(struct ptl__names *names, const char *path);
 int ptl__names_elf(struct ptl__names *names, const char *path, uint64_t slide);
 
+/* One more; the name is copied. Returns 0 or PTL_NOMEM. */
+int ptl__names_add(struct ptl__names *names, const char *name, uint64_t value);
+
 /* Returns 0, or PTL_NOMAP. */
 int ptl__names_find(const struct ptl__names *names, const char *name, uint64_t *value);
 void ptl__names_free(struct ptl__names *names);

@@ -25,9 +25,10 @@
 
 struct modules {
     struct ptl_session *session;
-    const char *root; /* of /sys; NULL: not to be looked at */
-    struct ptl__names names;
-    char name[256]; /* of the module at hand, as /sys has it */
+    const char *root;        /* of /sys; NULL: not to be looked at */
+    struct ptl__names names; /* symbols */
+    struct ptl__names seen;  /* files: a module is loaded once */
+    char name[256];          /* of the module at hand, as /sys has it */
     unsigned count, lost;
     char why[PATH_SIZE]; /* the first that could not be used */
 };
@@ -208,6 +209,15 @@ static int is_module(const struct ptl_perf_record *record)
             strncmp(map->filename, "[guest", 6) != 0);
 }
 
+static int is_new(struct modules *m, const char *filename)
+{
+    uint64_t value;
+
+    if (ptl__names_find(&m->seen, filename, &value) == 0)
+        return 0;
+    return ptl__names_add(&m->seen, filename, 1) < 0 ? PTL_NOMEM : 1;
+}
+
 static int load_all(struct modules *m, const struct ptl_session_config *config)
 {
     struct ptl_perf_iter iter = {0};
@@ -215,11 +225,12 @@ static int load_all(struct modules *m, const struct ptl_session_config *config)
     int status = 0;
 
     while (status == 0 && ptl_perf_next(m->session->perf, &iter, &record) > 0) {
-        if (!is_module(&record))
-            continue;
-        if (!m->count && read_names(m) == PTL_NOMEM)
+        int new = is_module(&record) ? is_new(m, record.record.u.mmap.filename) : 0;
+
+        if (new < 0 || (new && !m->count &&read_names(m) == PTL_NOMEM))
             return PTL_NOMEM;
-        status = load_one(m, config, &record.record.u.mmap);
+        if (new)
+            status = load_one(m, config, &record.record.u.mmap);
     }
     return status;
 }
@@ -232,6 +243,7 @@ int ptl__session_modules(struct ptl_session *s, const struct ptl_session_config 
     m.root = config->sysroot ? config->sysroot : ptl__session_is_here(s) ? "" : NULL;
     status = load_all(&m, config);
     ptl__names_free(&m.names);
+    ptl__names_free(&m.seen);
     if (status < 0 || !m.lost)
         return status;
     return ptl__session_note(s, 0, "code of %u of %u kernel modules is not known, the first is %s",

@@ -4,6 +4,8 @@
 #include "base/bytes.h"
 #include "sideband/sideband.h"
 
+#include <stdlib.h>
+
 int ptl_sideband_bpf(struct ptl_sideband *sb, uint64_t addr, const void *bytes, size_t len,
                      const char *name)
 {
@@ -22,12 +24,19 @@ int ptl_sideband_bpf(struct ptl_sideband *sb, uint64_t addr, const void *bytes, 
     return status;
 }
 
+static int by_addr(const void *a, const void *b)
+{
+    const struct bpf *x = a, *y = b;
+
+    return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* They are sorted before the first question. */
 static struct bpf *find(const struct ptl_sideband *sb, uint64_t addr)
 {
-    for (size_t i = sb->bpfs_count; i-- > 0;)
-        if (sb->bpfs[i].addr == addr)
-            return &sb->bpfs[i];
-    return NULL;
+    const struct bpf key = {.addr = addr};
+
+    return sb->bpfs_count ? bsearch(&key, sb->bpfs, sb->bpfs_count, sizeof(key), by_addr) : NULL;
 }
 
 const struct bpf *ptl__sb_bpf(const struct ptl_sideband *sb, uint64_t addr)
@@ -54,6 +63,8 @@ int ptl__sb_bpf_untold(struct ptl_sideband *sb)
 {
     int status = 0;
 
+    if (sb->bpfs_count)
+        qsort(sb->bpfs, sb->bpfs_count, sizeof(*sb->bpfs), by_addr);
     note_told(sb);
     for (size_t i = 0; i < sb->bpfs_count && status >= 0; i++) {
         const struct bpf *bpf = &sb->bpfs[i];
