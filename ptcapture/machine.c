@@ -232,7 +232,7 @@ static int describe_pmus(struct ptl_perf_writer *writer, const struct pmu *own)
         type = machine_number(path, -1);
         if (type < 0)
             continue;
-        snprintf(names[n], sizeof(names[n]), "%s", entry->d_name);
+        snprintf(names[n], sizeof(names[n]), "%.63s", entry->d_name);
         types[n++] = (uint32_t)type;
     }
     if (dir)

@@ -5,6 +5,7 @@
 
 #include "json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,18 @@ static void print_json(const struct function *function, struct out *out)
     json_end(&json);
 }
 
+/* Where there is no symbol nothing is known of entries. */
+static void print_text(const struct function *function, struct out *out, uint64_t sum)
+{
+    char entries[24] = "-";
+
+    if (function->name)
+        snprintf(entries, sizeof(entries), "%llu", (unsigned long long)function->entries);
+    out_printf(out, "%12llu %6.2f%% %11s  %.1024s (%.1024s)\n", (unsigned long long)function->insns,
+               100 * (double)function->insns / (double)sum, entries,
+               function->name ? function->name : "[no symbol]", file_of(function));
+}
+
 /* The numbers are places, so the table is sorted once, at the end. */
 void functions_print(struct functions *f, struct out *out, int json)
 {
@@ -163,9 +176,6 @@ void functions_print(struct functions *f, struct out *out, int json)
         if (json)
             print_json(x, out);
         else
-            out_printf(out, "%12llu %6.2f%% %11llu  %.1024s (%.1024s)\n",
-                       (unsigned long long)x->insns, 100 * (double)x->insns / (double)sum,
-                       (unsigned long long)x->entries, x->name ? x->name : "[no symbol]",
-                       file_of(x));
+            print_text(x, out, sum);
     }
 }

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The Debian packages: what is in them, what they depend on, and - as root - that they install
-# into an empty root, run there, and leave nothing behind when they are purged.
+# into an empty root, run there, and leave nothing behind when they are purged. With PT_TEST_ROOT also in a
+# fresh Debian 12: 1 makes one with debootstrap (two minutes and the network), FILE.tar.zst is one, made if it
+# is not there.
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/../lib.sh"
 grep -q '^PT_SANITIZE:.*=.\+' "$PT_BUILD/CMakeCache.txt" && skip "a build with sanitizers"
@@ -91,4 +93,35 @@ rm -rf "${root:?}"/tmp/* "$root"/etc/ld.so.cache "$root"/var/cache "$root"/var/l
 grep -v '^./var/lib/dpkg/' "$tmp/before" >"$tmp/want"
 same "nothing is left behind" "$tmp/want" "$tmp/after"
 check "no package is left" test -z "$(grep '^Package' "$root/var/lib/dpkg/status")"
+
+# --- a fresh Debian 12, its own packages for what they depend on -----------------------------------
+[ -n "${PT_TEST_ROOT:-}" ] && command -v debootstrap >/dev/null || { echo "no fresh Debian 12 (PT_TEST_ROOT)"; done_testing; }
+root=$tmp/debian
+mkdir "$root"
+if [ -s "$PT_TEST_ROOT" ]; then
+    tar -C "$root" --auto-compress -xf "$PT_TEST_ROOT" || fail "$PT_TEST_ROOT"
+else
+    debootstrap --variant=minbase bookworm "$root" http://deb.debian.org/debian >"$tmp/log" 2>&1 || { tail -5 "$tmp/log"; fail debootstrap; done_testing; }
+    case $PT_TEST_ROOT in *.tar*) tar -C "$root" --auto-compress -cf "$PT_TEST_ROOT" . ;; esac
+fi
+cp /etc/resolv.conf "$root/etc/"
+cp "$tmp"/deb/*.deb "$root/root/"
+# Mounts are seen, and last, only in there.
+cat >"$tmp/inside" <<'END'
+set -e
+mount -t proc proc "$1/proc"
+mount --bind /dev "$1/dev"
+exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp DEBIAN_FRONTEND=noninteractive chroot --userspec="$2" "$1" /bin/bash -ec "cd ~; $3"
+END
+inside() { unshare -m bash "$tmp/inside" "$root" "$1" "$2" >"$tmp/log" 2>&1 </dev/null || { tail -5 "$tmp/log"; return 1; }; }
+files() { (cd "$root" && find . -xdev ! -type d ! -path './var/lib/apt/*' ! -path './var/lib/dpkg/*' ! -path './var/cache/*' ! -path './var/log/*' ! -path './root/*' ! -path './tmp/*' ! -path './etc/ld.so.cache' ! -path './dev/*' | sort); }
+check "Debian 12: dependencies" inside root:root 'apt-get update -q && apt-get install -y -q --no-install-recommends libcapstone4 libelf1 libzstd1 libelf-dev'
+files >"$tmp/before"
+check "Debian 12: install" inside root:root 'apt-get install -y -q --no-install-recommends /root/libpt*.deb'
+check "Debian 12: record and decode as nobody" inside nobody:nogroup \
+    'ptcapture -o true.data -- /bin/true && ptxed --quiet --strict --stat true.data && ptdump true.data >packets && grep -q psb packets'
+check "Debian 12: it decoded something" grep -qE '^insn: [0-9]{4,}\.$' "$tmp/log"
+check "Debian 12: purge" inside root:root 'apt-get purge -y -q libpt0 libpt-dev libpt-tools'
+files >"$tmp/after"
+same "Debian 12: nothing is left behind" "$tmp/before" "$tmp/after"
 done_testing
