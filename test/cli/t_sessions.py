@@ -43,7 +43,7 @@ def without_hardware(line):
 
 # A number as it stands there, and what may stand in its place.
 variable = re.compile(r'0x[0-9a-f]{4,}|\b[0-9a-f]{8,}\b|\b\d+\.\d+\b|\b\d{4,}\b'
-                      r'|(?<=: 0-)\d+|(?<=tsc        )[0-9a-f]+|(?<=tma        )[0-9a-f, ]+'
+                      r'|(?<=: 0-)[0-9a-f]+|(?<=tsc        )[0-9a-f]+|(?<=tma        )[0-9a-f, ]+'
                       r'|(?<=piece 1 of )\d+|(?<=cpu )\d+|(?<=, )\d+(?= wake-ups)|(?<=cbr        )[0-9a-f]+'
                       r'|(?<=\()/\S+(?=\))')
 free = r'(0x)?[0-9a-f.]+|[0-9a-f]+, [0-9a-f]+|/\S+'
