@@ -10,6 +10,7 @@
 #include "recording.h"
 
 #include <errno.h>
+#include <pt/coverage.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,6 +44,8 @@ static int open_printer(struct printer *printer, struct ptxed *x)
         x->between = marks_begin(&x->marks);
         printer->between = &x->between;
     }
+    if (x->coverage && ptl_coverage_new(&printer->coverage))
+        return PTL_NOMEM;
     if (!x->no_inst && text_insn_new(&printer->style.text, x->att))
         return PTL_NOMEM;
     if ((x->print & PRINT_CHECK) && text_insn_new(&printer->check_text, 0))
@@ -58,6 +61,7 @@ static int close_printer(struct printer *printer, const struct ptxed *x, int sta
     text_insn_free(printer->style.text);
     text_insn_free(printer->check_text);
     functions_free(printer->style.functions);
+    ptl_coverage_free(printer->coverage);
     /* A reader that has had enough (EPIPE) is no failure of ours. */
     if (!error || error == EPIPE)
         return error ? EXIT_ALL : status;

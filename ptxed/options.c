@@ -58,6 +58,20 @@ static int set_offset(void *context, const struct opt *opt, const char *arg)
     return 0;
 }
 
+/* --quick[=psb] */
+static int set_quick(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    if (arg && strcmp(arg, "psb") != 0) {
+        opts_error(x->prog, "%s: bad argument: %s.", opt->name, arg);
+        return FAILED;
+    }
+    x->flow.flags |= arg ? PTL_FLOW_PSB_ONLY : PTL_FLOW_DISTNT;
+    x->events |= TEXT_EVENT_IP | (arg ? TEXT_EVENT_SYNC : 0);
+    return 0;
+}
+
 /* --json[=insn|blocks] */
 static int set_json(void *context, const struct opt *opt, const char *arg)
 {
@@ -306,6 +320,9 @@ static const struct opt table[] = {
     {"--resync-on-error", NULL, NULL,
      "after an error go on at the next address that the trace tells, not at the next PSB.",
      set_flow, PTL_FLOW_RESYNC, 0, NULL},
+    {"--quick", NULL, "[psb]",
+     "only addresses that packets say, without a look at code; or only what PSB+ says.", set_quick,
+     0, 0, NULL},
     {"--no-fast-path", NULL, NULL, "step instruction by instruction; the output is the same.",
      set_flow, PTL_FLOW_SLOW, 0, NULL},
     {"--jobs", "-j", "<n>",
@@ -324,6 +341,9 @@ static const struct opt table[] = {
      set_segment_size, 0, OPT_HIDDEN, NULL},
     {.name = "", .help = "output"},
     {"--quiet", "-q", NULL, "only errors and statistics.", set_print, PRINT_QUIET, 0, NULL},
+    {"--coverage", NULL, NULL,
+     "how often each block of code ran, by address, instead of what ran when.", FLAG(coverage), 0,
+     NULL},
     {"--json", NULL, "[insns|blocks]",
      "each line a JSON object, see libpt-json(5): instructions (default), or blocks of them.",
      set_json, 0, 0, NULL},
@@ -391,8 +411,20 @@ unsigned ptxed_sideband(const struct ptxed *x)
 /* Nobody looks at blocks. */
 static int only_counts(const struct ptxed *x)
 {
-    return (x->print & PRINT_QUIET) && !(x->print & (PRINT_CHECK | PRINT_STAT_FUNCTIONS)) &&
-           !marks_given(&x->marks);
+    return (x->print & PRINT_QUIET) && !x->tail &&
+           !(x->print & (PRINT_CHECK | PRINT_STAT_FUNCTIONS)) && !marks_given(&x->marks);
+}
+
+static int check_coverage(struct ptxed *x)
+{
+    if ((x->print & (PRINT_CHECK | PRINT_STAT_FUNCTIONS | PRINT_JSON)) || marks_given(&x->marks) ||
+        x->flow.flags & (PTL_FLOW_DISTNT | PTL_FLOW_PSB_ONLY)) {
+        opts_error(x->prog, "--coverage: not with --check, --json, --quick, marks or functions.");
+        return FAILED;
+    }
+    x->print |= PRINT_QUIET;
+    x->flow.flags |= PTL_FLOW_COVERAGE;
+    return 0;
 }
 
 int ptxed_options(struct ptxed *x, int argc, char **argv)
@@ -409,6 +441,11 @@ int ptxed_options(struct ptxed *x, int argc, char **argv)
     if (!x->trace.name && !x->recording.path) {
         opts_error(x->prog, "no pt file.");
         return FAILED;
+    }
+    if (x->coverage) {
+        status = check_coverage(x);
+        if (status)
+            return status;
     }
     /* Plain --stat means all that the decoder has; a choice is a choice. */
     if ((x->print & PRINT_STAT) && !(x->print & (PRINT_STAT_INSN | PRINT_STAT_BLOCK)))

@@ -20,7 +20,7 @@ int plan_in_one_piece(const struct ptxed *x)
 {
     return (x->flow.flags & PTL_FLOW_COLD_BLOCKS) ||
            (x->print & (PRINT_CHECK | PRINT_BLOCKS | PRINT_STAT_FUNCTIONS)) ||
-           marks_given(&x->marks) || x->sideband.print || x->sideband.file_count;
+           marks_given(&x->marks) || x->sideband.print || x->sideband.file_count || x->coverage;
 }
 
 int plan_check(const struct ptxed *x)
@@ -30,8 +30,8 @@ int plan_check(const struct ptxed *x)
     if (!what || !plan_in_one_piece(x))
         return 0;
     opts_error(x->prog,
-               "%s: not with --check, marks, functions, numbers or lines of blocks, or records "
-               "(--sb:...).",
+               "%s: not with --check, --coverage, marks, functions, numbers or lines of blocks, or "
+               "records (--sb:...).",
                what);
     return EXIT_NOTHING;
 }

@@ -40,8 +40,9 @@ struct marks;
 
 struct printer {
     struct out out;
-    unsigned flags;       /* PRINT_* */
-    unsigned event_flags; /* TEXT_EVENT_* */
+    struct ptl_coverage *coverage; /* what flows have counted goes here; NULL: nowhere */
+    unsigned flags;                /* PRINT_* */
+    unsigned event_flags;          /* TEXT_EVENT_* */
     struct line_style style;
     struct text_insn *check_text; /* for PRINT_CHECK */
     uint64_t offset;              /* of the item at hand */

@@ -2,6 +2,7 @@
 /* raw.c - see raw.h. */
 #include "raw.h"
 
+#include "coverage.h"
 #include "plan.h"
 #include "print_json.h"
 #include "raw_sideband.h"
@@ -103,6 +104,7 @@ static void source_close(void *worker)
 {
     struct worker *w = worker;
 
+    coverage_take(w->printer, w->decoder);
     ptl_decoder_free(w->decoder);
     ptl_cursor_free(w->cursor);
     free(w);
@@ -259,6 +261,7 @@ int decode_trace(struct ptxed *x, struct printer *printer)
         opts_error(x->prog, "%s.", ptl_strstatus(status));
         return EXIT_NOTHING;
     }
+    coverage_print(printer);
     print_statistics(printer);
     out_flush(&printer->out); /* before what stderr says about it */
     return conclude(x, &printer->stats, raw.end);

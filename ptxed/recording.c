@@ -2,6 +2,7 @@
 /* recording.c - see recording.h. */
 #include "recording.h"
 
+#include "coverage.h"
 #include "recording_plan.h"
 #include "strand.h"
 #include "text_event.h"
@@ -403,11 +404,19 @@ int decode_recording(struct ptxed *x, struct printer *printer)
     if (x->sideband.show_switches)
         printer->event_flags |= TEXT_EVENT_CONTEXT;
     find_window(&rec);
+    if (x->coverage && (rec.by_task || rec.from || rec.to != UINT64_MAX)) {
+        opts_error(x->prog, "--coverage: not with a selection of tasks or times.");
+        ptl_session_close(rec.session);
+        return EXIT_NOTHING;
+    }
     find_symbols(&rec, kallsyms, sizeof(kallsyms));
     status = recording_plan(&rec, &all.plan);
     if (status == 0)
         status = x->recording.merge ? by_time(&all, printer) : one_by_one(&all, printer);
     printer->lead_len = 0;
+    if (x->coverage && status == 0)
+        status = open_symbols(&all, printer);
+    coverage_print(printer);
     print_statistics(printer);
     out_flush(&printer->out); /* before what stderr says about it */
     if (status == 0)

@@ -2,6 +2,7 @@
 /* strand.c - see strand.h. */
 #include "strand.h"
 
+#include "coverage.h"
 #include "json.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ void strand_init(struct strand *s, const struct recording *rec, struct printer *
 
 void strand_close(struct strand *s)
 {
+    coverage_take(s->printer, s->decoder);
     ptl_decoder_free(s->decoder);
     report_clear(&s->found.report);
 }
@@ -92,6 +94,7 @@ static int open_queue(struct strand *s, uint32_t index)
     size_t count;
     int status;
 
+    coverage_take(s->printer, s->decoder);
     ptl_decoder_free(s->decoder);
     s->decoder = NULL;
     status = ptl_decoder_new(&s->decoder, rec->session, index);

@@ -263,7 +263,7 @@ static const struct row {
     [PTL_EV_TRIG] = {.say = say_trig, .end = end_trig},
     [PTL_EV_PEBS] = {.text = "pebs"},
     [PTL_EV_CONTEXT] = {.say = say_context, .flags = NO_IP | OPTION},
-    [PTL_EV_SYNC] = {.flags = NO_LINE},
+    [PTL_EV_SYNC] = {.text = "psb+"},
     [PTL_EV_PSB] = {.flags = NO_LINE},
     [PTL_EV_TIP] = {.text = "tip"},
 };
@@ -275,6 +275,8 @@ static const struct row *row_of(const struct ptl_event *event, unsigned flags)
     if (event->type > PTL_EV_MAX_VALUE)
         return NULL;
     row = &rows[event->type];
+    if (event->type == PTL_EV_SYNC)
+        return flags & TEXT_EVENT_SYNC ? row : NULL;
     if ((row->flags & NO_LINE) || (event->status && !(row->flags & STATUS)) ||
         ((row->flags & OPTION) && !(flags & TEXT_EVENT_CONTEXT)))
         return NULL;

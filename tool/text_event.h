@@ -8,10 +8,11 @@
 
 #include <pt/flow.h>
 
-#define TEXT_EVENT_OFFSET  0x1u /* begin with the trace offset */
-#define TEXT_EVENT_TIME    0x2u /* then the time, if known */
-#define TEXT_EVENT_IP      0x4u /* add the addresses */
-#define TEXT_EVENT_CONTEXT 0x8u /* PTL_EV_CONTEXT has a line */
+#define TEXT_EVENT_OFFSET  0x1u  /* begin with the trace offset */
+#define TEXT_EVENT_TIME    0x2u  /* then the time, if known */
+#define TEXT_EVENT_IP      0x4u  /* add the addresses */
+#define TEXT_EVENT_CONTEXT 0x8u  /* PTL_EV_CONTEXT has a line */
+#define TEXT_EVENT_SYNC    0x10u /* PTL_EV_SYNC, too */
 
 #define TEXT_EVENT_MAX 256 /* bytes of the longest line */
 

@@ -6,6 +6,7 @@
  */
 #include "tracegen.h"
 
+#include <pt/coverage.h>
 #include <pt/flow.h>
 #include <stdlib.h>
 
@@ -259,6 +260,60 @@ static void check_all_counts(const struct gen *g, const struct ptl_space *space)
     }
 }
 
+/* --- coverage ----------------------------------------------------------------------------- */
+
+/* How often each block ran, by address, as told. */
+static void tell_coverage(const struct gen *g, const struct ptl_space *space, uint32_t flags,
+                          uint64_t *counts)
+{
+    struct reader told = {.flow = flow_of(g, space, flags), .cap = 64};
+    const struct ptl_item *item;
+
+    while ((item = next_item(&told)) != NULL)
+        if (item->kind == PTL_ITEM_BLOCK)
+            counts[item->u.block->ip - GEN_BASE]++;
+    ptl_flow_free(told.flow);
+}
+
+static void add_coverage(const struct gen *g, const struct ptl_space *space, uint32_t flags,
+                         struct ptl_coverage *coverage)
+{
+    struct reader counted = {.flow = flow_of(g, space, flags | PTL_FLOW_COVERAGE), .cap = 64};
+
+    for (int i = 0; next_item(&counted); i++)
+        if (i % 100 == 99)
+            assert_int_equal(ptl_coverage_add(coverage, counted.flow), 0);
+    assert_int_equal(ptl_coverage_add(coverage, counted.flow), 0);
+    assert_int_equal(ptl_coverage_add(coverage, counted.flow), 0); /* nothing more */
+    ptl_flow_free(counted.flow);
+}
+
+static void check_coverage(const struct gen *g, const struct ptl_space *space, uint32_t flags)
+{
+    static uint64_t told[GEN_BYTES], counted[GEN_BYTES];
+    const struct ptl_coverage_block *blocks;
+    struct ptl_coverage *coverage;
+    uint64_t last = 0;
+    size_t n;
+
+    memset(told, 0, sizeof(told));
+    memset(counted, 0, sizeof(counted));
+    tell_coverage(g, space, flags, told);
+    assert_int_equal(ptl_coverage_new(&coverage), 0);
+    add_coverage(g, space, flags, coverage);
+    add_coverage(g, space, flags | PTL_FLOW_FEW_EVENTS, coverage);
+    blocks = ptl_coverage_blocks(coverage, &n);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(blocks[i].ip >= last && blocks[i].count > 0);
+        last = blocks[i].ip;
+        assert_int_equal(blocks[i].offset, blocks[i].ip - GEN_BASE);
+        counted[blocks[i].ip - GEN_BASE] += blocks[i].count;
+    }
+    for (size_t i = 0; i < GEN_BYTES; i++)
+        assert_int_equal(counted[i], 2 * told[i]);
+    ptl_coverage_free(coverage);
+}
+
 static void damage(struct gen *g, uint64_t *seed)
 {
     for (size_t hits = 1 + rnd(seed) % 12; hits; hits--)
@@ -313,9 +368,12 @@ static void test_counts(void **state)
 
         repeat(g);
         check_all_counts(g, space);
+        check_coverage(g, space, 0);
+        check_coverage(g, space, PTL_FLOW_NORETCOMP);
         for (int i = 0; i < 4; i++) {
             damage(g, &seed);
             check_all_counts(g, space);
+            check_coverage(g, space, PTL_FLOW_RESYNC);
         }
         for (int i = 0; i < 60; i++)
             g->code[rnd(&seed) % GEN_BYTES] = (uint8_t)rnd(&seed);

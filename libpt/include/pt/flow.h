@@ -34,9 +34,11 @@ extern "C" {
 #define PTL_FLOW_END_ON_JUMP 0x0008u /* end blocks after direct near jumps */
 #define PTL_FLOW_RESYNC      0x0010u /* after an error go on within the segment where possible */
 #define PTL_FLOW_SLOW        0x0020u /* never take the fast path; same items (for tests) */
-#define PTL_FLOW_DISTNT      0x0040u /* trace without TNT: report IPs only */
-#define PTL_FLOW_NO_BRANCH   0x0080u /* BranchEn = 0: FUPs only anchor events */
-#define PTL_FLOW_NORETCOMP   0x0100u /* DisRETC: returns are TIPs, which may be deferred */
+#define PTL_FLOW_DISTNT                                                                            \
+    0x0040u                        /* only what packets say (also: trace without TNT): TIPs are    \
+                                      PTL_EV_TIP, no code is walked and no image needed */
+#define PTL_FLOW_NO_BRANCH 0x0080u /* BranchEn = 0: FUPs only anchor events */
+#define PTL_FLOW_NORETCOMP 0x0100u /* DisRETC: returns are TIPs, which may be deferred */
 
 /* PTL_ITEM_CONTINUED as the reference has blocks: they end earlier where code is walked for the
  * first time. */
@@ -47,6 +49,12 @@ extern "C" {
 #define PTL_FLOW_COUNT 0x0800u
 /* No events are told but PTL_EV_SYNC, PTL_EV_OVERFLOW and PTL_EV_CONTEXT; what they do is done. */
 #define PTL_FLOW_FEW_EVENTS 0x1000u
+
+/* As PTL_FLOW_COUNT, and how often each block ran is kept for pt/coverage.h. */
+#define PTL_FLOW_COVERAGE 0x2000u
+
+/* Only what PSB+ says: from one to the next, with nothing of the trace between them. */
+#define PTL_FLOW_PSB_ONLY 0x4000u
 
 /* IP filter or TraceStop range, both ends inclusive. */
 struct ptl_addr_range {

@@ -5,6 +5,7 @@
 #include "flow/blocks.h"
 
 #include "base/alloc.h"
+#include "flow/unfold.h"
 
 #include <string.h>
 
@@ -20,14 +21,6 @@ struct ptl__chunk {
     struct ptl__chunk *next;
     size_t used, cap;
     unsigned char *items; /* behind, at a cache line */
-};
-
-struct ptl__code {
-    struct ptl_block block; /* first: users only see this */
-    void *chain;
-    uint64_t offset;  /* in the section */
-    uint64_t map_end; /* the block was cut where the mapping ends, here; else 0 */
-    uint8_t *own;     /* copied code bytes, or NULL */
 };
 
 void *ptl__chunk_item(struct ptl__chunk **chunks, size_t size)
@@ -46,6 +39,14 @@ void *ptl__chunk_item(struct ptl__chunk **chunks, size_t size)
         *chunks = c;
     }
     return c->items + size * c->used++;
+}
+
+void ptl__chunks_each(const struct ptl__chunk *c, size_t size,
+                      void (*each)(void *context, void *item), void *context)
+{
+    for (; c; c = c->next)
+        for (size_t i = 0; i < c->used; i++)
+            each(context, c->items + i * size);
 }
 
 void ptl__chunks_free(struct ptl__chunk *c)
@@ -322,24 +323,29 @@ static int new_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t i
     return 0;
 }
 
+struct ptl__node *ptl__view_known(const struct ptl__view *view, uint64_t ip, uint8_t mode)
+{
+    struct ptl__node *n = NULL;
+
+    if (view->nodes.nbuckets)
+        n = view->nodes.buckets[hash(ip, mode, view->nodes.nbuckets)];
+    while (n && (n->ip != ip || n->mode != mode))
+        n = n->chain;
+    return n;
+}
+
 int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip, uint8_t mode,
                    struct ptl__node **node)
 {
-    if (view->nodes.nbuckets) {
-        struct ptl__node *n = view->nodes.buckets[hash(ip, mode, view->nodes.nbuckets)];
-        for (; n; n = n->chain)
-            if (n->ip == ip && n->mode == mode) {
-                *node = n;
-                return 0;
-            }
-    }
-    return new_node(cache, view, ip, mode, node);
+    *node = ptl__view_known(view, ip, mode);
+    return *node ? 0 : new_node(cache, view, ip, mode, node);
 }
 
 /* --- views ------------------------------------------------------------------------ */
 
 static void view_free(struct ptl__view *view)
 {
+    ptl__unfold(view);
     ptl__chunks_free(view->chunks);
     ptl__free((void *)view->nodes.buckets);
     ptl__free((void *)view->memos.slots);

@@ -42,8 +42,8 @@ struct ptl__table {
     size_t nbuckets, used;
 };
 
-#define MEMO_PUSH    7  /* calls that a memo may leave on the stack */
-#define STRETCH_PUSH 5  /* - a stretch */
+#define MEMO_PUSH    9  /* calls that a memo may leave on the stack */
+#define STRETCH_PUSH 4  /* - a stretch */
 #define STRETCH_SIZE 32 /* bytes of trace */
 
 /* What code does to the return stack: its depth becomes min(max(depth + move, low), high), its
@@ -61,7 +61,7 @@ struct ptl__memo {
     struct ptl__node *next; /* where execution is then; NULL: after TIP.PGD, or the last block is
                                a return to a call before the memo */
     struct ptl__node *last; /* the last block that ran */
-    uint32_t uses;          /* since counted, see coverage.c */
+    uint64_t uses;          /* since counted, see coverage.c */
     uint16_t insns;
     uint8_t blocks, runs;
     uint8_t bits; /* TNT: those used */
@@ -84,8 +84,8 @@ struct ptl__stretch {
 
     uint64_t new_last_ip; /* after */
     struct ptl__node *last;
+    uint64_t uses;
     uint8_t blocks, runs;
-    uint32_t uses;
     struct ptl__node *push[STRETCH_PUSH];
 };
 
@@ -117,6 +117,25 @@ struct ptl__cache {
     uint8_t cold; /* new nodes are not warm */
 };
 
+/* What a block is made of. */
+struct ptl__code {
+    struct ptl_block block; /* first: users only see this */
+    void *chain;
+    uint64_t offset;  /* in the section */
+    uint64_t map_end; /* the block was cut where the mapping ends, here; else 0 */
+    uint8_t *own;     /* copied code bytes, or NULL */
+    uint64_t runs;    /* PTL_FLOW_COVERAGE */
+};
+
+static inline void ptl__code_ran(const struct ptl__node *node, uint64_t times)
+{
+    ((struct ptl__code *)(uintptr_t)node->block)->runs += times;
+}
+
+/* All items, in no order. */
+void ptl__chunks_each(const struct ptl__chunk *chunks, size_t size,
+                      void (*each)(void *context, void *item), void *context);
+
 /* Zeroed memory for one more item, at a cache line. NULL: none. */
 void *ptl__chunk_item(struct ptl__chunk **chunks, size_t size);
 void ptl__chunks_free(struct ptl__chunk *chunks);
@@ -143,6 +162,9 @@ static inline uint64_t ptl__mode_ip(uint8_t mode, uint64_t ip)
 /* The block at `ip`. Returns 0, PTL_NOMAP, PTL_BAD_INSN, or PTL_NOMEM. */
 int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip, uint8_t mode,
                    struct ptl__node **node);
+
+/* The same, if it is known already; else NULL. */
+struct ptl__node *ptl__view_known(const struct ptl__view *view, uint64_t ip, uint8_t mode);
 
 /* Instructions and bytes of the block before `ip` (block->ip < ip < its end): returns 0 if an
  * instruction begins there. */

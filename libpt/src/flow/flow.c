@@ -51,11 +51,13 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
     f = ptl__calloc(1, sizeof(*f));
     if (!f)
         return PTL_NOMEM;
+    if (c.flags & PTL_FLOW_COVERAGE)
+        c.flags |= PTL_FLOW_COUNT;
     f->flags = c.flags;
     f->errata = c.errata;
     f->credit = 4096;
     f->counts = (c.flags & PTL_FLOW_COUNT) != 0;
-    f->nowalk = (c.flags & (PTL_FLOW_DISTNT | PTL_FLOW_NO_BRANCH)) != 0;
+    f->nowalk = (c.flags & (PTL_FLOW_DISTNT | PTL_FLOW_NO_BRANCH | PTL_FLOW_PSB_ONLY)) != 0;
     f->fast = !f->nowalk && !(c.flags & (PTL_FLOW_SLOW | PTL_FLOW_TICKS));
     f->cache.cold = (c.flags & PTL_FLOW_COLD_BLOCKS) != 0;
     f->space = c.space;
@@ -206,6 +208,12 @@ static int walk_fast(struct ptl_flow *f)
     return 0;
 }
 
+/* All of a PSB+ has been told, and nothing else is wanted. */
+static int wants_psb(const struct ptl_flow *f)
+{
+    return (f->flags & PTL_FLOW_PSB_ONLY) && !f->have_step && !f->bind.count && !f->bind.mnt;
+}
+
 /* One unit of decoding. */
 static int decode(struct ptl_flow *f)
 {
@@ -213,6 +221,11 @@ static int decode(struct ptl_flow *f)
 
     if (ptl__flow_pauses(f)) {
         f->paused = 1;
+        return 0;
+    }
+    if (wants_psb(f)) {
+        f->seek = ptl__bind_offset(&f->bind, f->bind.pos);
+        f->state = FLOW_SEEK;
         return 0;
     }
     if (may_be_fast(f)) {

@@ -5,6 +5,7 @@
 #include "flow/memo.h"
 
 #include "base/alloc.h"
+#include "flow/unfold.h"
 
 #include <string.h>
 
@@ -323,12 +324,13 @@ static int grow(struct ptl__memos *memos, size_t (*slot_of)(const void *item))
     return 1;
 }
 
-void *ptl__memos_put(struct ptl__memos *memos, const void *item, size_t size, size_t slot,
-                     size_t (*slot_of)(const void *item))
+void *ptl__memos_put(struct ptl__view *view, struct ptl__memos *memos, const void *item,
+                     size_t size, size_t (*slot_of)(const void *item))
 {
     void *copy;
 
     if (memos->used == MAX_SLOTS) { /* all is found again when it is needed */
+        ptl__unfold(view);
         ptl__chunks_free(memos->chunks);
         memset((void *)memos->slots, 0, memos->nslots * sizeof(*memos->slots));
         memos->chunks = NULL;
@@ -337,7 +339,7 @@ void *ptl__memos_put(struct ptl__memos *memos, const void *item, size_t size, si
     if (!grow(memos, slot_of) || !(copy = ptl__chunk_item(&memos->chunks, size)))
         return NULL;
     memcpy(copy, item, size);
-    put_slot(memos, copy, slot);
+    put_slot(memos, copy, slot_of(copy));
     memos->used++;
     return copy;
 }
@@ -358,12 +360,13 @@ struct ptl__memo *ptl__memo_make(struct ptl_flow *f, struct ptl__node *node,
     struct ptl__memo *m = NULL;
     int status = try_packet(&t, kind, key);
 
+    ptl__unfold_memo(f->view, &f->trial);
     if (status < 0)
         return NULL;
     t.memo.from = ptl__memo_from(node, kind);
     t.memo.key = key;
     if (status) /* else some day there will be a better one */
-        m = ptl__memos_put(&f->view->memos, &t.memo, sizeof(t.memo), slot_of(&t.memo), slot_of);
+        m = ptl__memos_put(f->view, &f->view->memos, &t.memo, sizeof(t.memo), slot_of);
     f->trial = t.memo;
     return m ? m : &f->trial;
 }

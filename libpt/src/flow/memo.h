@@ -94,9 +94,9 @@ static inline struct ptl__stretch *ptl__stretch_look(void *const *slots, size_t 
     return NULL;
 }
 
-/* A copy of the item, to be found at this slot. NULL without memory. */
-void *ptl__memos_put(struct ptl__memos *memos, const void *item, size_t size, size_t slot,
-                     size_t (*slot_of)(const void *item));
+/* Keep a copy of the item. NULL without memory. */
+void *ptl__memos_put(struct ptl__view *view, struct ptl__memos *memos, const void *item,
+                     size_t size, size_t (*slot_of)(const void *item));
 
 /* Find out what the packets at `p` do, of which STRETCH_SIZE bytes are there, and keep it.
  * Returns NULL without memory. Valid until the next call. */

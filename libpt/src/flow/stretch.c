@@ -194,5 +194,5 @@ struct ptl__stretch *ptl__stretch_make(struct ptl_flow *f, struct ptl__node *nod
     kept.from = node;
     kept.last_ip = last_ip & ptl__stretch_ip[kept.ipc];
     memcpy(kept.bytes, p, STRETCH_SIZE);
-    return ptl__memos_put(&f->view->stretches, &kept, sizeof(kept), slot_of(&kept), slot_of);
+    return ptl__memos_put(f->view, &f->view->stretches, &kept, sizeof(kept), slot_of);
 }

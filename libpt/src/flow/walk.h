@@ -119,6 +119,8 @@ static inline void ptl__put_block(struct ptl_flow *f, const struct ptl__node *no
         f->ran.insns += ninsn;
         f->ran.blocks += !f->joined;
         f->ran.runs++;
+        if (f->flags & PTL_FLOW_COVERAGE)
+            ptl__code_ran(node, 1);
         return;
     }
     item = &f->items[f->n++];

@@ -11,6 +11,7 @@
  * trace was used, so the state is small; what has no memo is left to the slow path.
  */
 #include "flow/memo.h"
+#include "flow/unfold.h"
 #include "flow/walk_bytes.h"
 
 #include <string.h>
@@ -54,6 +55,7 @@ struct count {
     uint64_t pge_runs;        /* regs.runs when TIP.PGE gave the position; UINT64_MAX: it did not */
     const uint8_t *stretches; /* 1 for each byte that one may begin with */
     int few;                  /* nobody asks when tracing is switched off and on */
+    int coverage;             /* uses of memos are counted */
     int status;
 };
 
@@ -98,6 +100,7 @@ static void enter(struct count *s, struct regs *r, struct ptl_flow *f)
     s->end_of_stretches = s->end - f->bind.pos > STRETCH_SIZE ? s->end - STRETCH_SIZE : f->bind.pos;
     s->few = (f->flags & PTL_FLOW_FEW_EVENTS) && !f->cursor;
     s->stretches = may_begin[s->few];
+    s->coverage = (f->flags & PTL_FLOW_COVERAGE) != 0;
     r->credit = f->credit;
     r->made = f->bind.pos;
     s->ip = f->ip;
@@ -140,6 +143,8 @@ static void flush_last(struct count *s, struct regs *r)
     struct ptl_flow *f = s->f;
 
     flush(s, r);
+    if (s->coverage)
+        ptl__unfold_memo(f->view, &f->trial);
     if (!r->last)
         return;
     ptl__at_end(f, r->last);
@@ -208,6 +213,8 @@ INLINE void use(const struct count *s, struct regs *r, struct ptl__memo *m)
     r->runs += m->runs;
     r->last = m->last;
     r->node = m->next;
+    if (s->coverage)
+        m->uses++;
     apply_stack(&s->f->rets, &m->stack, m->push, MEMO_PUSH);
 }
 
@@ -371,6 +378,8 @@ INLINE int use_stretch(struct count *s, struct regs *r)
     r->node = m->next;
     r->last_ip = m->ipc ? m->new_last_ip : r->last_ip;
     r->p += m->len;
+    if (s->coverage)
+        m->uses++;
     apply_stack(&s->f->rets, &m->stack, m->push, STRETCH_PUSH);
     if (unlikely(!r->node))
         r->node = take_return(s);
