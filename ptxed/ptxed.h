@@ -36,7 +36,6 @@ struct ptxed {
     uint8_t no_inst, raw_insn, att, symbols;
     uint8_t verbose;
     uint8_t coverage;
-    uint8_t done;          /* --help, --version */
     uint32_t jobs;         /* threads; 0: choose */
     uint32_t shard, share; /* this one (from 1) of so many; 0: all */
     uint64_t tail;         /* instructions at the end; 0: all */
