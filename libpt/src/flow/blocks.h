@@ -58,13 +58,14 @@ struct ptl__effect {
 struct ptl__memo {
     uintptr_t from; /* node and kind; 0: free */
     uint64_t key;
-    struct ptl__node *next; /* where execution is then; NULL: after TIP.PGD, or the last block is
-                               a return to a call before the memo */
+    struct ptl__node *next; /* where execution is then; NULL: the last block is a return to a call
+                               before the memo; TIP.PGD: where it arrived, NULL: at a branch */
     struct ptl__node *last; /* the last block that ran */
     uint64_t uses;          /* since counted, see coverage.c */
     uint16_t insns;
     uint8_t blocks, runs;
-    uint8_t bits; /* TNT: those used */
+    uint8_t bits; /* TNT: those used; MEMO_AT: bytes of the last instruction, if the last block did
+                     not run to its end, else 0 */
     struct ptl__effect stack;
     struct ptl__node *push[MEMO_PUSH]; /* calling blocks, the youngest last */
 };

@@ -233,17 +233,71 @@ static int try_tip(struct trial *t, uint64_t ip)
     return 1;
 }
 
-/* Tracing may also end on arrival at `ip`, or at an instruction in a block. */
+/* The call at hand leaves what is traced: nothing will return from it. */
+static void forget_call(struct trial *t)
+{
+    const struct ptl__node *last = t->memo.last;
+
+    if (last->iclass == PTL_INSN_CALL && last->target != end_of(last))
+        drop(&t->memo.stack);
+}
+
+/* Tracing ends at a branch, or on arrival at `ip`: then that is `next`. In the middle of a block is
+ * the slow path's affair. */
 static int try_pgd(struct trial *t, uint64_t ip)
 {
+    struct ptl__node *node = NULL;
     int more;
 
-    do
-        more = ip - t->node->ip >= t->node->size && run_block(t);
-    while (more && is_direct(t->node->iclass) && (more = go_on(t)));
+    do {
+        if (ip - t->node->ip < t->node->size) {
+            if (ip != t->node->ip || !t->runs)
+                return -1;
+            node = t->node;
+            forget_call(t);
+            break;
+        }
+        more = run_block(t);
+        if (!more)
+            return -1;
+    } while (is_direct(t->node->iclass) && (more = go_on(t)));
     if (!more)
         return -1;
-    t->node = NULL;
+    t->node = node;
+    keep(t, &t->memo);
+    return 1;
+}
+
+/* The part of the block before `ip` runs. Returns 0 if no instruction begins there. */
+static int run_part(struct trial *t, uint64_t ip)
+{
+    struct ptl_insn insn;
+    uint16_t ninsn;
+    uint32_t size;
+
+    if (ptl__block_split(t->node->block, ip, &ninsn, &size) || loops(t))
+        return 0;
+    ptl__block_bytes(t->node->block, ninsn, &insn);
+    t->insns += ninsn;
+    t->blocks += !t->joined;
+    t->runs++;
+    t->memo.last = t->node;
+    t->memo.bits = insn.size;
+    return t->insns <= UINT16_MAX && t->runs <= UINT8_MAX;
+}
+
+/* To where an event happens, before any branch that needs trace. */
+static int try_at(struct trial *t, uint64_t ip)
+{
+    while (t->node->ip != ip) {
+        if (ip - t->node->ip < t->node->size) {
+            if (!run_part(t, ip))
+                return -1;
+            break;
+        }
+        if (!run_block(t) || !is_direct(t->node->iclass) || !go_on(t))
+            return -1;
+    }
     keep(t, &t->memo);
     return 1;
 }
@@ -285,6 +339,8 @@ static int try_packet(struct trial *t, enum ptl__memo_kind kind, uint64_t key)
         return try_pgd(t, key);
     case MEMO_PGD0:
         return try_pgd0(t);
+    case MEMO_AT:
+        return try_at(t, key);
     default:
         return try_pge(t, key);
     }

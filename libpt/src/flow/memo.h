@@ -20,7 +20,8 @@ enum ptl__memo_kind {
     MEMO_TIP,  /* key: the target */
     MEMO_PGD,  /* key: the address in it */
     MEMO_PGD0, /* TIP.PGD without address; key: 0 */
-    MEMO_PGE   /* key: the address; node: NULL */
+    MEMO_PGE,  /* key: the address; node: NULL */
+    MEMO_AT    /* key: where an event happens */
 };
 
 #define MEMO_BITS 6 /* TNT bits of a memo at most */

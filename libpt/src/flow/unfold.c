@@ -69,21 +69,48 @@ static void take_bit(struct way *w)
     pop(w);
 }
 
+/* TIP.PGD has been taken: on from the TIP.PGE. */
+static void take_pge(struct way *w, uint8_t mode)
+{
+    w->p = ptl__skip_pad(w->p, w->end);
+    if (w->p < w->end)
+        take_ip(w);
+    w->node = ptl__view_known(w->view, w->last_ip, mode);
+}
+
 /* A branch that needs a target: TIP, or TIP.PGD and TIP.PGE. */
 static void take_target(struct way *w, uint8_t op)
 {
     struct ptl__node *node = w->node;
 
     if (IP_LOW(op) == LOW_PGD) {
-        w->p = ptl__skip_pad(w->p, w->end);
-        if (w->p < w->end)
-            take_ip(w);
-    } else if (node->iclass == PTL_INSN_CALL_IND && w->ncalls < CALLS_MAX) {
-        w->calls[w->ncalls++] = node;
-    } else if (node->iclass == PTL_INSN_RET) {
-        pop(w);
+        take_pge(w, node->mode);
+        return;
     }
+    if (node->iclass == PTL_INSN_CALL_IND && w->ncalls < CALLS_MAX)
+        w->calls[w->ncalls++] = node;
+    else if (node->iclass == PTL_INSN_RET)
+        pop(w);
     w->node = ptl__view_known(w->view, w->last_ip, node->mode);
+}
+
+/* On through code alone, unless a TIP.PGD says that tracing ends there. */
+static void go_to(struct way *w, struct ptl__node *next)
+{
+    const struct ptl__node *node = w->node;
+    const uint8_t *p = ptl__skip_pad(w->p, w->end);
+    uint64_t ip;
+
+    w->node = next;
+    if (w->n || p == w->end || IP_LOW(*p) != LOW_PGD || !next ||
+        !ptl__peek_ip(p, w->last_ip, &ip) || ip != next->ip)
+        return;
+    if (node->iclass == PTL_INSN_CALL &&
+        node->target != ptl__mode_ip(node->mode, ptl__node_end(node)))
+        pop(w);
+    w->p = p;
+    take_ip(w);
+    take_pge(w, next->mode);
 }
 
 static void go_on(struct way *w)
@@ -95,15 +122,15 @@ static void go_on(struct way *w)
     case PTL_INSN_CALL:
         if (node->target != ptl__mode_ip(node->mode, ptl__node_end(node)) && w->ncalls < CALLS_MAX)
             w->calls[w->ncalls++] = node;
-        w->node = node->succ[1];
+        go_to(w, node->succ[1]);
         return;
     case PTL_INSN_JMP:
-        w->node = node->succ[1];
+        go_to(w, node->succ[1]);
         return;
     case PTL_INSN_OTHER:
     case PTL_INSN_MOV_CR3:
     case PTL_INSN_PTWRITE:
-        w->node = node->succ[0];
+        go_to(w, node->succ[0]);
         return;
     default:
         if (!w->n)

@@ -20,6 +20,7 @@
 #define LOW_TIP      0x0d
 #define LOW_PGE      0x11
 #define LOW_PGD      0x01
+#define LOW_FUP      0x1d
 #define BYTE_MODE    0x99
 #define BYTE_MTC     0x59
 

@@ -219,14 +219,25 @@ INLINE void use(const struct count *s, struct regs *r, struct ptl__memo *m)
 }
 
 /* The memo ends with a compressed return. Returns the block it goes to, or NULL: not known. */
-static struct ptl__node *take_return(struct count *s)
+static struct ptl__node *find_return(struct count *s)
 {
     struct ptl__retstack *rets = &s->f->rets;
     uint8_t mode = s->f->mode ? s->f->mode : PTL_MODE_64;
 
-    ptl__ret_drop(rets);
     s->ip = ptl__mode_ip(mode, ptl__ret_ip(rets, rets->top));
     return ptl__memo_return(s->f, s->ip, rets->caller[rets->top]);
+}
+
+INLINE struct ptl__node *take_return(struct count *s, uint8_t mode)
+{
+    struct ptl__retstack *rets = &s->f->rets;
+    struct ptl__node *caller = rets->caller[rets->top - 1];
+
+    rets->count--;
+    rets->top--;
+    if (likely(caller && caller->mode == mode && caller->succ[0]))
+        return caller->succ[0];
+    return find_return(s);
 }
 
 /* --- TNT, TIP ---------------------------------------------------------------------------- */
@@ -247,7 +258,7 @@ INLINE unsigned use_tnt(struct count *s, struct regs *r, uint64_t key)
     if (!s->f->rets.count)
         return 0;
     use(s, r, m);
-    r->node = take_return(s);
+    r->node = take_return(s, r->last->mode);
     return used;
 }
 
@@ -283,18 +294,22 @@ static int take_tnt64(struct count *s, struct regs *r)
 
 INLINE int take_tnt8(struct count *s, struct regs *r, uint64_t key)
 {
-    unsigned n = 63 - (unsigned)__builtin_clzll(key);
-    unsigned used = use_tnt(s, r, key);
+    unsigned n = 63 - (unsigned)__builtin_clzll(key), used;
 
     r->p++;
-    if (likely(used == n))
+    do {
+        used = use_tnt(s, r, key);
+        n -= used;
+        key = (key & ((UINT64_C(1) << n) - 1)) | UINT64_C(1) << n;
+    } while (unlikely(n && used && r->node));
+    if (likely(!n))
         return r->node != NULL;
-    r->n = n - used;
-    r->bits = key << (64 - r->n);
+    r->n = n;
+    r->bits = key << (64 - n);
     if (!*r->p)
         r->p = ptl__skip_pad(r->p, s->f->bind.end);
     s->offset = ptl__bind_offset(&s->f->bind, r->p);
-    return used && SPILLED(*r, use_bits(s, &spilled));
+    return 0;
 }
 
 INLINE int take_cycles(struct count *s, struct regs *r)
@@ -382,7 +397,7 @@ INLINE int use_stretch(struct count *s, struct regs *r)
         m->uses++;
     apply_stack(&s->f->rets, &m->stack, m->push, STRETCH_PUSH);
     if (unlikely(!r->node))
-        r->node = take_return(s);
+        r->node = take_return(s, r->last->mode);
     return 1;
 }
 
@@ -408,12 +423,19 @@ static struct ptl_event *put_event(struct ptl_flow *f, enum ptl_event_type type,
     return ev;
 }
 
+struct told {
+    enum ptl_event_type type;
+    int have_ip;
+    uint64_t ip, from; /* from: where it comes from, or would have resumed */
+    const uint8_t *p;  /* the packet it is told with */
+};
+
 /* The event happens. Returns 0 or a negative status. */
-static int tell(struct count *s, struct regs *r, enum ptl_event_type type, uint64_t ip, int have_ip,
-                int resumed)
+static int tell(struct count *s, struct regs *r, const struct told *told)
 {
     struct ptl_flow *f = s->f;
-    uint64_t offset = ptl__bind_offset(&f->bind, r->p);
+    enum ptl_event_type type = told->type;
+    uint64_t offset = ptl__bind_offset(&f->bind, told->p);
     struct ptl_event *ev, silent;
     int status;
 
@@ -429,9 +451,14 @@ static int tell(struct count *s, struct regs *r, enum ptl_event_type type, uint6
     } else {
         ev = put_event(f, type, offset);
     }
-    ev->have_ip = (uint8_t)have_ip;
-    ev->ip = ip;
-    ev->u.enabled.resumed = (uint8_t)resumed;
+    ev->have_ip = (uint8_t)told->have_ip;
+    ev->ip = told->ip;
+    if (type == PTL_EV_ENABLED)
+        ev->u.enabled.resumed = told->ip == told->from;
+    else if (type == PTL_EV_ASYNC_DISABLED)
+        ev->u.async_disabled.at = told->from;
+    else if (type == PTL_EV_ASYNC_BRANCH)
+        ev->u.async_branch.from = told->from;
     if (ev->have_tsc)
         f->ev_tsc = ev->tsc;
     if (!f->cursor)
@@ -469,7 +496,8 @@ static int take_pgd(struct count *s, struct regs *r)
         !(m = look(s, r, have_ip ? MEMO_PGD : MEMO_PGD0, ip)))
         return 0;
     use(s, r, m);
-    s->ip = resume_ip(r->last);
+    s->ip = m->next ? ip : resume_ip(r->last);
+    r->node = NULL;
     s->pge_runs = UINT64_MAX;
     if (have_ip) {
         r->last_ip = ip;
@@ -478,7 +506,7 @@ static int take_pgd(struct count *s, struct regs *r)
     f->bind.last.suppressed = !have_ip;
     f->enabled = f->bind.enabled = 0;
     r->p = ptl__skip_pad(r->p + size, f->bind.end);
-    s->status = tell(s, r, PTL_EV_DISABLED, ip, have_ip, 0);
+    s->status = tell(s, r, &(struct told){PTL_EV_DISABLED, have_ip, ip, 0, r->p});
     return s->status == 0;
 }
 
@@ -524,16 +552,16 @@ static int take_pge(struct count *s, struct regs *r)
     struct ptl__memo *m;
     uint64_t ip;
     unsigned size;
-    int resumed;
+    uint64_t resume;
 
     if (ptl__flow_full(f) || !find_pge(s, r) || !(size = ptl__peek_ip(r->p, r->last_ip, &ip)))
         return 0;
-    resumed = ip == s->ip;
+    resume = s->ip;
     s->ip = r->last_ip = ip;
     f->bind.last.have_ip = 1;
     f->bind.last.suppressed = 0;
     f->enabled = f->bind.enabled = 1;
-    s->status = tell(s, r, PTL_EV_ENABLED, ip, 1, resumed);
+    s->status = tell(s, r, &(struct told){PTL_EV_ENABLED, 1, ip, resume, r->p});
     s->pge_runs = r->runs;
     f->at.valid = 0;
     f->since = 0;
@@ -545,6 +573,61 @@ static int take_pge(struct count *s, struct regs *r)
     return m != NULL;
 }
 
+/* FUP at `p`, then TIP or TIP.PGD: an interrupt, exception. Returns 0 if the slow path is to go on.
+ */
+static int take_fup(struct count *s, struct regs *r)
+{
+    struct ptl_flow *f = s->f;
+    struct told told = {.type = PTL_EV_ASYNC_BRANCH, .have_ip = 1};
+    unsigned size = ptl__peek_ip(r->p, r->last_ip, &told.from);
+    struct ptl__node *last = r->last;
+    struct ptl__memo *m;
+
+    if (!size || ptl__flow_full(f) || (f->errata & (PTL_ERR_SKD022 | PTL_ERR_BDM64)))
+        return 0;
+    told.p = ptl__skip_pad(r->p + size, f->bind.end);
+    if (told.p >= s->end)
+        return 0;
+    told.ip = told.from;
+    if (IP_LOW(*told.p) == LOW_PGD) {
+        told.type = PTL_EV_ASYNC_DISABLED;
+        told.have_ip = *told.p >> 5 != PTL_IPC_SUPPRESSED;
+    } else if (IP_LOW(*told.p) != LOW_TIP) {
+        return 0;
+    }
+    size = told.have_ip ? ptl__peek_ip(told.p, told.from, &told.ip) : 1;
+    if (!size || !(m = look(s, r, MEMO_AT, told.from)))
+        return 0;
+    use(s, r, m);
+    if (!m->runs)
+        r->last = last;
+    flush_last(s, r);
+    f->at.valid = 0;
+    f->since = 0;
+    if (m->bits) {
+        f->last_ip = told.from - m->bits;
+        f->last_next = told.from;
+    }
+    r->last_ip = told.ip;
+    f->bind.last.have_ip = 1;
+    f->bind.last.suppressed = !told.have_ip;
+    s->pge_runs = UINT64_MAX;
+    if (told.type == PTL_EV_ASYNC_DISABLED) {
+        f->enabled = f->bind.enabled = 0;
+        told.ip = told.have_ip ? told.ip : 0;
+    }
+    s->ip = told.type == PTL_EV_ASYNC_DISABLED ? told.from : told.ip;
+    r->node = NULL;
+    r->p = told.p + size;
+    s->status = tell(s, r, &told);
+    if (s->status)
+        return 0;
+    if (told.type == PTL_EV_ASYNC_DISABLED)
+        return take_pge(s, r);
+    r->node = ptl__memo_find(f, s->ip);
+    return r->node != NULL;
+}
+
 /* --- the loop ---------------------------------------------------------------------------- */
 
 /* A packet that is neither TNT nor TIP. Returns 0 if the slow path is to go on. */
@@ -552,6 +635,8 @@ static int take_other(struct count *s, struct regs *r)
 {
     if (IP_LOW(*r->p) == LOW_PGD)
         return take_pgd(s, r) && take_pge(s, r);
+    if (IP_LOW(*r->p) == LOW_FUP)
+        return take_fup(s, r);
     return *r->p == 2 && r->p[1] == TNT64_SECOND ? take_tnt64(s, r) : take_cycles(s, r);
 }
 
