@@ -21,6 +21,7 @@ struct view {
     const uint8_t *bytes;
     uint64_t len;
     uint8_t mapped; /* by us */
+    int file;       /* 1 + descriptor, to read what is not worth a page; 0: none */
 };
 
 struct stream {
@@ -30,12 +31,13 @@ struct stream {
 };
 
 struct segment {
-    const uint8_t *bytes; /* of unzipped ones: set when the spill is complete */
+    const uint8_t *bytes; /* of unzipped and copied ones: set when the spill is complete */
     uint64_t spilled;     /* offset in the spill */
     uint64_t len;
     uint64_t file; /* offset of the segment, or of the COMPRESSED record, in its file */
     uint32_t stream;
     uint8_t unzipped;
+    uint8_t copied; /* a few records between long traces */
 };
 
 /* Append-only bytes: in memory while small, else in an unlinked file that is mapped at
@@ -90,8 +92,9 @@ struct ptl_perf {
     size_t stream_count, stream_cap;
     struct segment *segments;
     size_t segment_count, segment_cap;
-    struct spill spill; /* unzipped records */
-    struct spill joins; /* trace of pieces that lie in several buffers */
+    struct spill spill;  /* unzipped records */
+    struct spill copies; /* of records that stand alone in their pages */
+    struct spill joins;  /* trace of pieces that lie in several buffers */
     const char *tmpdir;
     const struct ptl_unzip *unzip;
     void *unzipping; /* of the stream being walked */
@@ -143,9 +146,11 @@ const char *ptl__perf_text(struct ptl_perf *perf, const uint8_t *bytes, size_t l
 int ptl__view_path(struct view *view, const char *path, const char *tmpdir,
                    struct ptl_perf_problem *problem);
 /* Bytes are read in steps of this size before their pages are given back. */
-#define PASS_STEP ((uint64_t)4 << 20)
+#define PASS_STEP ((uint64_t)16 << 20)
 /* The bytes were read up to `to`, `from` the last time: give pages back where a step ends. */
 void ptl__view_pass(const struct view *view, uint64_t from, uint64_t to);
+/* Read bytes without touching their page. Returns how many; 0: map them instead. */
+size_t ptl__view_read(const struct view *view, uint64_t at, uint8_t *buf, size_t size);
 /* Give back the pages of bytes that lie in it. Returns 0 if they do not. */
 int ptl__view_release(const struct view *view, const uint8_t *bytes, uint64_t len);
 void ptl__view_close(struct view *view);

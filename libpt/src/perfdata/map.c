@@ -157,7 +157,9 @@ int ptl__view_path(struct view *view, const char *path, const char *tmpdir,
         status = fail(problem, PTL_BAD_FILE, "cannot map");
     else
         status = 0;
-    if (!use_stdin)
+    if (!status && !use_stdin && view->mapped && S_ISREG(st.st_mode))
+        view->file = fd + 1;
+    else if (!use_stdin)
         close(fd);
     return status;
 }
@@ -178,6 +180,21 @@ int ptl__view_release(const struct view *view, const uint8_t *bytes, uint64_t le
     return 1;
 }
 
+size_t ptl__view_read(const struct view *view, uint64_t at, uint8_t *buf, size_t size)
+{
+    ssize_t n = -1;
+
+    if (at >= view->len)
+        return 0;
+    if (size > view->len - at)
+        size = view->len - at;
+    do {
+        if (view->file)
+            n = pread(view->file - 1, buf, size, (off_t)at);
+    } while (view->file && n < 0 && errno == EINTR);
+    return n < 0 ? 0 : (size_t)n;
+}
+
 void ptl__view_pass(const struct view *view, uint64_t from, uint64_t to)
 {
     uint64_t begin = from / PASS_STEP * PASS_STEP, end = to / PASS_STEP * PASS_STEP;
@@ -190,6 +207,8 @@ void ptl__view_close(struct view *view)
 {
     if (view->mapped)
         munmap((void *)(uintptr_t)view->bytes, view->len);
+    if (view->file)
+        close(view->file - 1);
     memset(view, 0, sizeof(*view));
 }
 

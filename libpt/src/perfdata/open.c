@@ -56,7 +56,7 @@ static struct ptl_perf *new_perf(const struct ptl_perf_config *config)
 
     if (!perf)
         return NULL;
-    perf->spill.fd = perf->joins.fd = -1;
+    perf->spill.fd = perf->copies.fd = perf->joins.fd = -1;
     if (config && config->size >= sizeof(*config)) {
         perf->unzip = config->unzip;
         perf->tmpdir = config->tmpdir;
@@ -146,9 +146,13 @@ static int load(struct ptl_perf *perf, struct ptl_perf_problem *problem)
         status = ptl__perf_walk(perf);
     if (!status)
         status = ptl__spill_map(&perf->spill);
+    if (!status)
+        status = ptl__spill_map(&perf->copies);
     for (size_t i = 0; !status && i < perf->segment_count; i++)
         if (perf->segments[i].unzipped)
             perf->segments[i].bytes = perf->spill.view.bytes + perf->segments[i].spilled;
+        else if (perf->segments[i].copied)
+            perf->segments[i].bytes = perf->copies.view.bytes + perf->segments[i].spilled;
     if (!status)
         status = ptl__events_sort(&perf->set);
     if (!status)
@@ -253,6 +257,7 @@ void ptl_perf_close(struct ptl_perf *perf)
         perf->unzip->close(perf->unzipping);
     ptl__events_free(&perf->set);
     ptl__spill_close(&perf->spill);
+    ptl__spill_close(&perf->copies);
     ptl__spill_close(&perf->joins);
     void *arrays[] = {perf->streams,   perf->segments,   perf->buffers,   perf->notes,
                       perf->build_ids, perf->index_rows, perf->queues,    perf->pieces,

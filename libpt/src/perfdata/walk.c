@@ -10,6 +10,8 @@
 #include "perfdata/internal.h"
 
 #define UNZIP_BLOCK ((size_t)128 << 10)
+#define PEEK        4096
+#define LONG_TRACE  ((uint64_t)128 << 10)
 
 /* How far the unzipped bytes hold whole records. */
 struct framing {
@@ -27,6 +29,10 @@ struct walk {
     struct framing framing;
     uint8_t *block; /* UNZIP_BLOCK bytes */
     uint64_t raw;   /* where the raw segment being built begins */
+    /* Records behind a long trace, read because mapping a page for them would cost more. */
+    uint64_t peek_at;
+    size_t peek_len;
+    uint8_t peek[PEEK];
 };
 
 uint64_t ptl__perf_behind(const uint8_t *bytes, size_t size)
@@ -43,9 +49,19 @@ uint64_t ptl__perf_behind(const uint8_t *bytes, size_t size)
 
 /* --- segments --------------------------------------------------------------- */
 
+/* The bytes from `at` on, if they have been read; else NULL. */
+static const uint8_t *peeked(const struct walk *w, uint64_t at, uint64_t len)
+{
+    uint64_t from = at - w->peek_at;
+
+    return at >= w->peek_at && from < w->peek_len && len <= w->peek_len - from ? w->peek + from
+                                                                               : NULL;
+}
+
 static int close_raw(struct walk *w, uint64_t at)
 {
     struct ptl_perf *perf = w->perf;
+    const uint8_t *copy;
     struct segment *s;
 
     if (at == w->raw)
@@ -58,7 +74,31 @@ static int close_raw(struct walk *w, uint64_t at)
     s->len = at - w->raw;
     s->file = w->raw;
     s->stream = w->stream->number;
-    return 0;
+    copy = peeked(w, w->raw, s->len);
+    if (!copy)
+        return 0;
+    s->copied = 1;
+    s->spilled = perf->copies.len;
+    return ptl__spill_add(&perf->copies, perf->tmpdir, copy, s->len);
+}
+
+/* The record at `at`: where it has been read, if all of it was. */
+static const uint8_t *record_at(const struct walk *w, uint64_t at)
+{
+    const uint8_t *p = peeked(w, at, PTL_RECORD_HEADER);
+
+    return p && peeked(w, at, ptl__load16(p + 6)) ? p : w->stream->view.bytes + at;
+}
+
+/* Behind the record that ends at `at` lies a long trace, up to `next`: what comes then is read. */
+static int skip_trace(struct walk *w, uint64_t at, uint64_t next)
+{
+    int status = close_raw(w, at);
+
+    w->raw = next;
+    w->peek_at = next;
+    w->peek_len = ptl__view_read(&w->stream->view, next, w->peek, sizeof(w->peek));
+    return status;
 }
 
 static void frame(struct framing *f, const uint8_t *p, size_t n)
@@ -258,11 +298,24 @@ static int is_compressed(uint32_t type)
     return type == PTL_REC_COMPRESSED || type == PTL_REC_COMPRESSED2;
 }
 
+/* Do we go on to use bytes of such records? They are few. */
+static int is_kept(uint32_t type)
+{
+    return type == PTL_REC_HEADER_ATTR || type == PTL_REC_HEADER_FEATURE ||
+           type == PTL_REC_HEADER_BUILD_ID || type == PTL_REC_EVENT_UPDATE ||
+           type == PTL_REC_AUXTRACE_INFO || is_compressed(type);
+}
+
 static int one_user(struct walk *w, uint64_t at, size_t size, uint64_t next)
 {
     struct ptl_record record;
-    int status = ptl_record_decode(&record, w->stream->view.bytes + at, size, NULL);
+    const uint8_t *p = record_at(w, at);
+    uint32_t type = ptl__load32(p);
+    int status;
 
+    if (is_kept(type))
+        p = w->stream->view.bytes + at;
+    status = ptl_record_decode(&record, p, size, NULL);
     if (status < 0) {
         ptl__perf_complain(w->perf, status, at, "a record of type %u does not have the size of one",
                            record.type);
@@ -290,20 +343,20 @@ static void damaged(struct walk *w, uint64_t at, int size)
 
 static int walk_stream(struct walk *w)
 {
-    const uint8_t *bytes = w->stream->view.bytes;
     uint64_t at = w->stream->begin, end = w->stream->end;
     int status;
 
     w->raw = at;
     w->framing.whole = w->framing.seen = w->perf->spill.len;
     while (at < end) {
-        int size = ptl_record_size(bytes + at, end - at);
+        const uint8_t *p = record_at(w, at);
+        int size = ptl_record_size(p, end - at);
         uint64_t behind, next;
         if (size < 0) {
             damaged(w, at, size);
             break;
         }
-        behind = ptl__perf_behind(bytes + at, (size_t)size);
+        behind = ptl__perf_behind(p, (size_t)size);
         next = at + (uint64_t)size;
         if (behind > end - next) {
             ptl__perf_complain(w->perf, PTL_TRUNCATED, next,
@@ -311,12 +364,13 @@ static int walk_stream(struct walk *w)
                                (unsigned long long)(end - next), (unsigned long long)behind);
             behind = end - next;
         }
-        if (ptl__load32(bytes + at) >= PTL_REC_USER) {
-            status = one_user(w, at, (size_t)size, next + behind);
-            if (status)
-                return status;
-        }
-        ptl__view_pass(&w->stream->view, at, next + behind);
+        status = ptl__load32(p) >= PTL_REC_USER ? one_user(w, at, (size_t)size, next + behind) : 0;
+        if (!status && behind >= LONG_TRACE && w->stream->view.file)
+            status = skip_trace(w, next, next + behind);
+        else
+            ptl__view_pass(&w->stream->view, at, next + behind);
+        if (status)
+            return status;
         at = next + behind;
     }
     return at > w->raw ? close_raw(w, at) : 0;
@@ -385,7 +439,8 @@ int ptl_perf_next(const struct ptl_perf *perf, struct ptl_perf_iter *iter,
         if (!s->unzipped) {
             uint64_t behind = ptl__perf_behind(p, (size_t)size), left = s->len - iter->at;
             iter->at += behind < left ? behind : left;
-            pass(perf, s, record->offset, s->file + iter->at);
+            if (!s->copied)
+                pass(perf, s, record->offset, s->file + iter->at);
         }
         return 1;
     }
