@@ -133,7 +133,7 @@ static struct worker *holder(struct jobs *j, uint64_t index)
     return NULL;
 }
 
-static int is_same(const struct jobs_state *a, const struct jobs_state *b)
+int jobs_same_state(const struct jobs_state *a, const struct jobs_state *b)
 {
     return ptl_flow_state_same(&a->flow, &b->flow) && !memcmp(a->more, b->more, sizeof(a->more));
 }
@@ -175,7 +175,7 @@ static enum then pass_turn(struct worker *w)
     if (j->status || next->segment.apart)
         return DONE;
     j->source->get_state(w->own, &state);
-    if (is_same(&state, &next->start))
+    if (jobs_same_state(&state, &next->start))
         return DONE;
     drop(w, next);
     j->dropped++;
@@ -225,7 +225,7 @@ static int enter(struct worker *w)
         set_waiting(out, 1);
     }
     status = j->source->enter(w->own, &w->segment);
-    w->printer.stats = (struct print_stats){0};
+    w->printer.stats = (struct print_stats){.decoded = w->segment.before};
     pthread_mutex_lock(&j->mutex);
     j->source->get_state(w->own, &w->start);
     w->ready = 1;
@@ -239,6 +239,7 @@ static int decode(struct worker *w)
 {
     int status = w->jobs->source->print(w->own, &w->segment);
 
+    w->printer.stats.decoded += w->segment.bytes;
     return status == PTL_IO && w->printer.out.error == ECANCELED ? 0 : status;
 }
 

@@ -19,6 +19,7 @@ struct jobs_segment {
     uint8_t first;   /* of its stream */
     uint64_t skip;   /* instructions to leave out */
     uint64_t bytes;  /* how long it is */
+    uint64_t before; /* bytes from its `warm` to its beginning */
 };
 
 #define JOBS_MORE 4
@@ -54,6 +55,9 @@ struct jobs_config {
     int verbose;   /* say how many segments there were */
     uint64_t size; /* of the whole in bytes, for the progress shown on a terminal */
 };
+
+/* Will what follows be the same? 0 also if that is not certain. */
+int jobs_same_state(const struct jobs_state *a, const struct jobs_state *b);
 
 /* Print all segments of the source. Returns 0 or a negative status, PTL_IO if the output cannot be
  * written. */

@@ -351,6 +351,8 @@ static const struct opt table[] = {
      0, NULL},
     {"--stat:insn", NULL, NULL, "the number of instructions.", set_print, PRINT_STAT_INSN, 0, NULL},
     {"--stat:blocks", NULL, NULL, "the number of blocks.", set_print, PRINT_STAT_BLOCK, 0, NULL},
+    {"--stat:decoded", NULL, NULL, "how many bytes of trace were decoded.", set_print,
+     PRINT_STAT_DECODED, 0, NULL},
     {"--stat:functions", NULL, NULL,
      "how many instructions ran in each function, and how often it was entered.", set_print,
      PRINT_STAT_FUNCTIONS, 0, NULL},

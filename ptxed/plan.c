@@ -12,6 +12,11 @@
 #define SEGMENT_MIN  ((uint64_t)16 << 10)
 #define SEGMENTS     16 /* for each thread, at least */
 
+/* A share begins where a decoder from so many bytes before is like one that begins there; so many
+ * places are tried. */
+#define FAR   ((uint64_t)64 << 10)
+#define TRIES 64
+
 /* --- options ------------------------------------------------------------------------------ */
 
 /* What is counted or judged over the whole trace is not known in the middle of it. Records between
@@ -111,13 +116,78 @@ uint64_t plan_size(const struct plan *plan)
 
 /* --- shares --------------------------------------------------------------------------------- */
 
+/* A decoder that only listens. */
+struct listener {
+    const struct jobs_source *source;
+    struct printer printer;
+    void *worker;
+    uint64_t decoded; /* bytes */
+};
+
+static int open_listener(struct listener *l, const struct jobs_source *source,
+                         const struct printer *printer)
+{
+    *l = (struct listener){.source = source, .printer = *printer};
+    l->printer.flags = PRINT_QUIET;
+    l->printer.style.text = NULL;
+    if (out_open_memory(&l->printer.out))
+        return PTL_NOMEM;
+    return source->open(source->context, &l->printer, &l->worker);
+}
+
+static void close_listener(struct listener *l)
+{
+    if (l->worker)
+        l->source->close(l->worker);
+    (void)out_close(&l->printer.out);
+}
+
 /* Where the ranges are cut in two at so many bytes: the range, and the place in it. */
 struct cut {
     size_t range;
     struct ptl_place warm, begin;
 };
 
-static struct cut cut_at(const struct plan *plan, uint64_t at)
+/* Is a decoder that begins at `warm` like one that comes from far before it? */
+static int is_settled(struct listener *l, const struct plan *plan, uint32_t number,
+                      const struct cut *cut)
+{
+    struct ptl_stream stream = plan->stream(plan->context, number);
+    struct jobs_segment segment = {
+        .part = {.warm = cut->warm, .begin = cut->begin, .end = cut->begin},
+        .stream = number,
+        .apart = 1};
+    struct jobs_state near, far;
+    struct ptl_place begin;
+
+    if (l->source->enter(l->worker, &segment))
+        return 0;
+    l->source->get_state(l->worker, &near);
+    ptl_segments_cut_before(&stream, ptl_place_retreat(&stream, cut->warm, FAR), &segment.part.warm,
+                            &begin);
+    if (l->source->enter(l->worker, &segment))
+        return 0;
+    l->source->get_state(l->worker, &far);
+    return jobs_same_state(&near, &far);
+}
+
+/* A place for a cut at or behind `at`, of the range. All who look for one there find the same. */
+static void find_cut(struct listener *l, const struct plan *plan, struct ptl_place at,
+                     struct cut *cut)
+{
+    const struct plan_range *range = &plan->ranges[cut->range];
+    struct ptl_stream stream = plan->stream(plan->context, range->stream);
+
+    for (int i = 0; i < TRIES; i++) {
+        ptl_segments_cut(&stream, at, &cut->warm, &cut->begin);
+        if (ptl_place_compare(cut->begin, range->end) >= 0 ||
+            is_settled(l, plan, range->stream, cut))
+            return;
+        at = (struct ptl_place){cut->warm.piece, cut->warm.at + 1};
+    }
+}
+
+static struct cut cut_at(struct listener *l, const struct plan *plan, uint64_t at)
 {
     struct cut cut = {.range = 0};
 
@@ -131,8 +201,7 @@ static struct cut cut_at(const struct plan *plan, uint64_t at)
         if (!at)
             break;
         if (at < size) {
-            ptl_segments_cut(&stream, ptl_place_advance(&stream, range->begin, at), &cut.warm,
-                             &cut.begin);
+            find_cut(l, plan, ptl_place_advance(&stream, range->begin, at), &cut);
             if (ptl_place_compare(cut.begin, range->end) < 0)
                 break;
             at = 0; /* at the beginning of the next one */
@@ -143,55 +212,71 @@ static struct cut cut_at(const struct plan *plan, uint64_t at)
     return cut;
 }
 
-void plan_share(struct plan *plan, uint32_t k, uint32_t n)
+static void keep(struct plan *plan, const struct cut *from, const struct cut *to)
 {
-    uint64_t size = plan_size(plan);
-    struct cut from = cut_at(plan, (uint64_t)((double)size * (k - 1) / n));
-    struct cut to = {.range = plan->count};
     size_t count = 0;
 
-    if (k < n)
-        to = cut_at(plan, (uint64_t)((double)size * k / n));
-    for (size_t i = from.range; i < plan->count && i <= to.range; i++) {
+    for (size_t i = from->range; i < plan->count && i <= to->range; i++) {
         struct plan_range range = plan->ranges[i];
 
-        if (i == to.range)
-            range.end = to.begin;
-        if (i == from.range && ptl_place_compare(from.begin, range.begin) > 0) {
-            range.warm = from.warm;
-            range.begin = from.begin;
+        if (i == to->range)
+            range.end = to->begin;
+        if (i == from->range && ptl_place_compare(from->begin, range.begin) > 0) {
+            range.warm = from->warm;
+            range.begin = from->begin;
             range.first = 0; /* the heading is in the share before */
         }
         /* What is empty from the first has its heading, and belongs to one share. */
-        if (i < to.range || ptl_place_compare(range.begin, range.end) < 0)
+        if (i < to->range || ptl_place_compare(range.begin, range.end) < 0)
             plan->ranges[count++] = range;
     }
     plan->count = count;
 }
 
+int plan_share(struct plan *plan, const struct jobs_source *source, const struct printer *printer,
+               uint32_t k, uint32_t n)
+{
+    uint64_t size = plan_size(plan);
+    struct cut from, to = {.range = plan->count};
+    struct listener l;
+    int status = open_listener(&l, source, printer);
+
+    if (status == 0) {
+        from = cut_at(&l, plan, (uint64_t)((double)size * (k - 1) / n));
+        if (k < n)
+            to = cut_at(&l, plan, (uint64_t)((double)size * k / n));
+        keep(plan, &from, &to);
+    }
+    close_listener(&l);
+    return status;
+}
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /* Instructions of [begin, end) of the range. Returns 0 or a negative status. */
-static int count_insns(const struct jobs_source *source, void *worker, struct printer *printer,
-                       const struct plan_range *range, uint64_t *insns)
+static int count_insns(struct listener *l, const struct plan *plan, const struct plan_range *range,
+                       uint64_t *insns)
 {
+    struct ptl_stream stream = plan->stream(plan->context, range->stream);
     struct jobs_segment segment = {
         .part = {.warm = range->warm, .begin = range->begin, .end = range->end},
         .stream = range->stream,
         .apart = 1};
     int status;
 
-    printer->stats = (struct print_stats){0};
-    status = source->enter(worker, &segment);
+    l->printer.stats = (struct print_stats){0};
+    status = l->source->enter(l->worker, &segment);
     if (status == 0)
-        status = source->print(worker, &segment);
-    *insns = printer->stats.insns;
+        status = l->source->print(l->worker, &segment);
+    l->printer.out.len = 0;
+    *insns = l->printer.stats.insns;
+    l->decoded += ptl_place_distance(&stream, range->warm, range->end);
     return status;
 }
 
 /* Where the last `*left` instructions of the range begin; as many as it has are taken off. */
-static int shorten(const struct plan *plan, const struct jobs_source *source, void *worker,
-                   struct printer *printer, struct plan_range *range, uint64_t *left)
+static int shorten(struct listener *l, const struct plan *plan, struct plan_range *range,
+                   uint64_t *left)
 {
     struct ptl_stream stream = plan->stream(plan->context, range->stream);
     const struct plan_range whole = *range;
@@ -206,7 +291,7 @@ static int shorten(const struct plan *plan, const struct jobs_source *source, vo
             part.warm = whole.warm;
             part.begin = whole.begin;
         }
-        status = count_insns(source, worker, printer, &part, &insns);
+        status = count_insns(l, plan, &part, &insns);
         range->warm = part.warm;
         range->begin = part.begin;
         range->skip = insns > *left ? insns - *left : 0;
@@ -222,37 +307,29 @@ static int shorten(const struct plan *plan, const struct jobs_source *source, vo
     return status;
 }
 
-int plan_tail(struct plan *plan, const struct jobs_source *source, const struct printer *printer,
+int plan_tail(struct plan *plan, const struct jobs_source *source, struct printer *printer,
               uint64_t instructions)
 {
-    struct printer counter = *printer;
     uint64_t left = instructions;
-    void *worker = NULL;
     size_t kept = plan->count;
-    int status;
+    struct listener l;
+    int status = open_listener(&l, source, printer);
 
-    counter.flags = PRINT_QUIET;
-    counter.style.text = NULL;
-    if (out_open_memory(&counter.out))
-        return PTL_NOMEM;
-    status = source->open(source->context, &counter, &worker);
     for (size_t i = plan->count; i-- && status == 0;) {
         struct plan_range *range = &plan->ranges[i];
         int first = range->first;
 
         if (left) {
-            status = shorten(plan, source, worker, &counter, range, &left);
+            status = shorten(&l, plan, range, &left);
             plan->ranges[--kept] = *range;
         }
         if (first) {
             plan->ranges[kept].first = 1;
             left = instructions;
         }
-        counter.out.len = 0;
     }
-    if (worker)
-        source->close(worker);
-    (void)out_close(&counter.out);
+    printer->stats.decoded += l.decoded;
+    close_listener(&l);
     memmove(plan->ranges, plan->ranges + kept, (plan->count - kept) * sizeof(*plan->ranges));
     plan->count -= kept;
     return status;
@@ -283,6 +360,7 @@ int plan_next(void *context, struct jobs_segment *segment)
                                          .first = !begun && range->first,
                                          .skip = begun ? 0 : range->skip};
         segment->bytes = ptl_place_distance(&stream, plan->last.begin, plan->last.end);
+        segment->before = ptl_place_distance(&stream, plan->last.warm, plan->last.begin);
         return 1;
     }
     return 0;

@@ -35,11 +35,12 @@ int plan_add(struct plan *plan, uint32_t stream, struct ptl_place warm, struct p
 void plan_free(struct plan *plan);
 
 uint64_t plan_size(const struct plan *plan);
-/* Keep the k-th (from 1) of n shares. */
-void plan_share(struct plan *plan, uint32_t k, uint32_t n);
-/* Keep what holds the last instructions of each stream. The source is that of jobs_run(); `printer`
- * says how instructions are chosen. Returns 0 or a negative status. */
-int plan_tail(struct plan *plan, const struct jobs_source *source, const struct printer *printer,
+/* Keep the k-th (from 1) of n shares. Source and printer are those of jobs_run(). Returns 0 or a
+ * negative status. */
+int plan_share(struct plan *plan, const struct jobs_source *source, const struct printer *printer,
+               uint32_t k, uint32_t n);
+/* Keep what holds the last instructions of each stream. Likewise. */
+int plan_tail(struct plan *plan, const struct jobs_source *source, struct printer *printer,
               uint64_t instructions);
 
 /* jobs_source.next, for the plan. */

@@ -253,6 +253,7 @@ void print_add_stats(struct printer *p, const struct print_stats *more)
     p->stats.errors += more->errors;
     p->stats.syncs += more->syncs;
     p->stats.events += more->events;
+    p->stats.decoded += more->decoded;
     p->stats.ended_on |= more->ended_on;
     ptl_losses_add(&p->stats.losses, &more->losses);
 }
@@ -266,6 +267,8 @@ void print_statistics(struct printer *p)
             out_printf(&p->out, "insn: %llu.\n", (unsigned long long)p->stats.insns);
         if (p->flags & PRINT_STAT_BLOCK)
             out_printf(&p->out, "blocks:\t%llu.\n", (unsigned long long)p->stats.blocks);
+        if (p->flags & PRINT_STAT_DECODED)
+            out_printf(&p->out, "decoded: %llu bytes.\n", (unsigned long long)p->stats.decoded);
     }
     if (p->flags & PRINT_STAT_FUNCTIONS)
         functions_print(p->style.functions, &p->out, (p->flags & PRINT_JSON) != 0);

@@ -27,10 +27,12 @@
 #define PRINT_JSON_BLOCKS 0x200u /* - for blocks, not for instructions */
 
 #define PRINT_STAT_FUNCTIONS 0x400u /* - instructions by function */
+#define PRINT_STAT_DECODED   0x800u /* - bytes of trace that were decoded */
 
 struct print_stats {
     uint64_t insns, blocks;
     uint64_t errors, syncs, events;
+    uint64_t decoded;       /* bytes of trace, those included that are only listened to */
     struct ptl_error first; /* error */
     struct ptl_losses losses;
     int ended_on; /* the trace ended while tracing was on */

@@ -207,7 +207,7 @@ static int make_plan(struct raw *raw, const struct jobs_source *source, struct p
     raw->plan.context = raw;
     status = plan_add(&raw->plan, 0, begin, begin, end);
     if (status == 0 && x->shard)
-        plan_share(&raw->plan, x->shard, x->share);
+        status = plan_share(&raw->plan, source, printer, x->shard, x->share);
     if (status == 0 && x->tail)
         status = plan_tail(&raw->plan, source, printer, x->tail);
     /* What begins in the middle, or is empty, has been synchronised before. */

@@ -232,8 +232,8 @@ static int one_by_one(struct all *all, struct printer *printer)
     int status = 0;
 
     if (x->shard)
-        plan_share(&all->plan, x->shard, x->share);
-    if (x->tail)
+        status = plan_share(&all->plan, &source, printer, x->shard, x->share);
+    if (status == 0 && x->tail)
         status = plan_tail(&all->plan, &source, printer, x->tail);
     size = plan_size(&all->plan);
     config.threads = plan_threads(x, size);
@@ -256,7 +256,7 @@ static int lane_item(struct lane *lane)
     struct jobs_segment segment;
     int status;
 
-    while ((status = strand_item(&lane->strand)) == 0) {
+    while ((status = lane->strand.decoder ? strand_item(&lane->strand) : 0) == 0) {
         if (lane->strand.over || !plan_next(&lane->plan, &segment))
             return 0;
         if (segment.apart)

@@ -79,7 +79,7 @@ static void ring(struct ptl_record *r, uint64_t time, uint32_t task, uint32_t cp
     int size;
 
     r->known = 1;
-    r->id = (struct ptl_sample_id){0, PID + task, PID + task, 0, time, id, cpu, id};
+    r->id = (struct ptl_sample_id){0, PID + task, PID + task, cpu, time, id, 0, id};
     size = ptl_record_encode(bytes, sizeof(bytes), r, &layout);
     must(size);
     part.iov_len = (size_t)size;
@@ -153,8 +153,8 @@ static void begin_tasks(const char *code, uint64_t base, uint64_t size)
                                             .filename = code}};
 
         snprintf(name, sizeof(name), "task %u", i);
-        ring(&comm, 1 + i, i, 0, SB_ID);
-        ring(&map, 1 + i, i, 0, SB_ID);
+        ring(&comm, 1 + 2 * i, i, 0, SB_ID);
+        ring(&map, 2 + 2 * i, i, 0, SB_ID);
     }
 }
 

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Recordings: however many threads decode, and in whatever parts, the text, the messages and the
+# exit status are those of one thread; what is asked for is found without decoding the rest.
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# run NAME WORD...: ptxed's text, messages and status in files of that name.
+run() {
+    local out=$1
+    shift
+    ptxed "$@" >"$tmp/$out.out" 2>"$tmp/$out.err"
+    echo $? >"$tmp/$out.status"
+}
+equal() {
+    if cmp -s "$tmp/$2.out" "$tmp/$3.out" && cmp -s "$tmp/$2.err" "$tmp/$3.err" &&
+        cmp -s "$tmp/$2.status" "$tmp/$3.status"; then
+        echo "ok: $1"
+    else
+        fail "$1"
+        cmp "$tmp/$2.out" "$tmp/$3.out"
+        diff "$tmp/$2.err" "$tmp/$3.err"
+        diff "$tmp/$2.status" "$tmp/$3.status"
+    fi
+}
+# jobs NAME WORD...: several numbers of threads, tiny segments.
+jobs() {
+    local name=$1 n
+    shift
+    run one -j1 "$@"
+    for n in 2 5; do
+        run many -j$n --segment-size $((n * 400)) "$@"
+        equal "$name: -j$n" one many
+    done
+}
+# shards NAME WORD...: the texts of the parts make the whole.
+shards() {
+    local name=$1 n k
+    shift
+    run one -j1 "$@"
+    for n in 2 7; do
+        for ((k = 1; k <= n; k++)); do
+            ptxed -j$((k % 3 + 1)) --segment-size 700 --shard $k/$n "$@" 2>"$tmp/shard.err"
+        done >"$tmp/shards"
+        same "$name: $n shards" "$tmp/one.out" "$tmp/shards"
+    done
+}
+
+# A loop of calls, by hand: user code that is left and entered again, at times by another task.
+printf '\xe8\x0b\x00\x00\x00\x74\x03\x90\x90\x90\xeb\xf4\x90\x90\x90\x90\x90\xc3' >"$tmp/code"
+make() { # SEED ROUNDS [MWAIT]
+    python3 - "$@" <<'PY'
+import random, sys
+rnd = random.Random(int(sys.argv[1]))
+tsc, on = 0x1000, True
+def psb():
+    global tsc
+    tsc += 100 + rnd.randrange(50)
+    print('psb\ntsc %x\ncbr 10\nmode.exec cs.l' % tsc)
+    if on: print('fup 6: 1000')
+    print('psbend')
+psb()
+for i in range(int(sys.argv[2])):
+    if not on:
+        tsc += 20
+        print('tsc %x\ntip.pge 6: 1000' % tsc)
+        on = True
+    for _ in range(rnd.randrange(1, 8)):
+        print('tnt.8 !%s' % rnd.choice('!.'))
+    what = rnd.randrange(10)
+    if what < 3:
+        print('fup 6: 1000\ntip.pgd 0: 0')
+        on = False
+    elif what == 3:
+        print('ovf\nfup 6: 1000')
+    elif what == 4 and len(sys.argv) > 3:
+        print('mwait 0 0')
+    elif what < 8:
+        psb()
+PY
+}
+damage() { # FILE EVERY SEED
+    python3 - "$@" <<'PY'
+import random, sys
+data = bytearray(open(sys.argv[1], 'rb').read())
+every, rnd = int(sys.argv[2]), random.Random(int(sys.argv[3]))
+at = rnd.randrange(every)
+while at < len(data):
+    data[at] ^= 1 << rnd.randrange(8)
+    at += 1 + rnd.randrange(2 * every)
+sys.stdout.buffer.write(data)
+PY
+}
+wrap() { # TRACE NAME=VALUE...
+    helper_wrap "$1" "$tmp/code" 0x1000 "${@:2}"
+}
+
+make 1 1500 mwait | helper_trace >"$tmp/made.pt" || fail "the trace was made"
+wrap "$tmp/made.pt" piece=900 buffer=2500 cpus=2 tasks=3 switch=700 >"$tmp/made.data"
+run one -j1 "$tmp/made.data"
+check "the text is long" [ "$(wc -l <"$tmp/one.out")" -gt 20000 ]
+check "nothing went wrong" grep -q "errors 0" "$tmp/one.err"
+again=$(ptxed -v -j2 --segment-size 2K -q "$tmp/made.data" 2>&1 | sed -n 's/.*: \([0-9]*\) segments, \([0-9]*\) of.*/\1 \2/p')
+read -r segments dropped <<<"$again"
+check "it was cut into segments ($segments), few decoded again ($dropped)" \
+    [ "${segments:-0}" -gt 10 -a $((${dropped:-99} * 4)) -lt "${segments:-0}" ]
+
+jobs "two processors, three tasks" "$tmp/made.data"
+jobs "fields, times" --fields all --event:time --event:ip --offset "$tmp/made.data"
+jobs "quiet, numbers" --quiet --stat:insn "$tmp/made.data"
+jobs "JSON" --json --fields all "$tmp/made.data"
+jobs "switches" --pevent:switches "$tmp/made.data"
+jobs "by time" --merge "$tmp/made.data"
+jobs "records between the lines" --sb:compact "$tmp/made.data"
+jobs "a task" --select:tid 4712 --fields tid "$tmp/made.data"
+jobs "a stretch of time" --select:time 20%,40% "$tmp/made.data"
+shards "two processors" "$tmp/made.data"
+shards "fields" --fields all "$tmp/made.data"
+shards "a task" --select:tid 4712 --fields tid "$tmp/made.data"
+
+# --- only what is asked for ---------------------------------------------------------------
+# decoded NAME PERCENT WORD...: so much of the trace may be decoded for it (by one thread).
+decoded() {
+    local name=$1 percent=$2 all part
+    shift 2
+    all=$(ptxed -j1 -q --stat:decoded "$long" 2>/dev/null | sed -n 's/^decoded: \([0-9]*\).*/\1/p')
+    part=$(ptxed -j1 -q --stat:decoded "$@" "$long" 2>/dev/null | sed -n 's/^decoded: \([0-9]*\).*/\1/p')
+    check "$name: $part of $all bytes are decoded" [ "${part:-0}" -gt 0 -a $((part * 100)) -lt $((all * percent)) ]
+}
+make 2 40000 | helper_trace >"$tmp/long.pt"
+wrap "$tmp/long.pt" piece=9000 buffer=30000 cpus=2 tasks=2 >"$tmp/long.data"
+long=$tmp/long.data
+decoded "1 % of the time" 2 --select:time 50%,51%
+decoded "one of two processors" 51 --select:cpu 1
+decoded "the last 100 instructions" 3 --tail 100
+wrap "$tmp/long.pt" piece=9000 buffer=30000 tasks=50 switch=30000 >"$tmp/long.data"
+decoded "one of fifty tasks" 4 --select:tid 4720
+ptxed -j1 --fields tid "$long" 2>/dev/null | grep '^4720 ' >"$tmp/expected"
+ptxed -j2 --fields tid --select:tid 4720 "$long" 2>/dev/null >"$tmp/got"
+check "the task has lines" [ -s "$tmp/expected" ]
+same "one of fifty tasks: its lines" "$tmp/expected" "$tmp/got"
+for n in 1 7 5000; do
+    # instructions and what lies between them
+    ptxed -j1 "$long" 2>/dev/null | tac | awk -v n=$n '!/^\[/ { i++ } i < n || !/^\[/ { print } i == n { exit }' | tac >"$tmp/expected"
+    for j in 1 3; do
+        ptxed -j$j --segment-size 1K --tail $n "$long" 2>/dev/null >"$tmp/got"
+        same "the last $n, -j$j" "$tmp/expected" "$tmp/got"
+    done
+done
+from=$(ptxed -j1 --fields time "$long" 2>/dev/null | sed -n '20000s/:.*//p')
+to=$(ptxed -j1 --fields time "$long" 2>/dev/null | sed -n '25000s/:.*//p')
+ptxed -j1 --fields time "$long" 2>/dev/null | awk -F: -v from="$from" -v to="$to" '$1 >= from && $1 <= to' >"$tmp/expected"
+ptxed -j2 --segment-size 1K --fields time --select:time "$from,$to" "$long" 2>/dev/null >"$tmp/got"
+same "a stretch of time: its lines" "$tmp/expected" "$tmp/got"
+
+wrap "$tmp/made.pt" piece=1300 buffer=3000 across=1 lost=4 >"$tmp/lost.data"
+jobs "full buffers" "$tmp/lost.data"
+shards "full buffers" "$tmp/lost.data"
+wrap "$tmp/made.pt" piece=1300 buffer=3000 timeless=1 >"$tmp/timeless.data"
+jobs "without time" "$tmp/timeless.data"
+shards "without time" "$tmp/timeless.data"
+for seed in 1 2 3; do
+    damage "$tmp/made.pt" $((seed * 200)) $seed >"$tmp/bad.pt"
+    wrap "$tmp/bad.pt" piece=1500 buffer=4000 cpus=2 tasks=2 switch=900 >"$tmp/bad.data"
+    jobs "damage $seed" --fields tid "$tmp/bad.data"
+    jobs "damage $seed, resync" --resync-on-error "$tmp/bad.data"
+done
+head -c $(($(stat -c %s "$tmp/made.data") * 2 / 3)) "$tmp/made.data" >"$tmp/cut.data"
+jobs "a cut file" "$tmp/cut.data"
+done_testing
