@@ -178,6 +178,12 @@ static int is_skipped(struct printer *p, const struct ptl_item *item)
     p->first = 0;
     if (!p->skip)
         return 0;
+    if (item->kind == PTL_ITEM_COUNT) {
+        uint64_t skipped = item->u.ran->insns < p->skip ? item->u.ran->insns : p->skip;
+
+        p->stats.insns += item->u.ran->insns - skipped;
+        p->skip -= skipped;
+    }
     if (item->kind != PTL_ITEM_BLOCK)
         return 1;
     if (item->ninsn <= p->skip) {

@@ -165,7 +165,7 @@ static void source_state(const void *worker, struct jobs_state *state)
     int with_time = (x->print & PRINT_TIME) || (x->events & TEXT_EVENT_TIME) ||
                     (x->flow.flags & PTL_FLOW_TICKS);
 
-    *state = (struct jobs_state){.flow = {0}};
+    *state = (struct jobs_state){.more = {((const struct worker *)worker)->printer->skip}};
     ptl_decoder_get_state(((const struct worker *)worker)->decoder, with_time, &state->flow);
 }
 

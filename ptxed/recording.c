@@ -191,9 +191,9 @@ static void source_state(const void *worker, struct jobs_state *state)
 {
     const struct strand *s = &((const struct worker *)worker)->strand;
 
-    *state =
-        (struct jobs_state){.more = {(uint64_t)s->state.pid << 32 | s->state.tid,
-                                     (uint64_t)s->state.shown << 1 | (uint64_t)s->state.in_window}};
+    *state = (struct jobs_state){
+        .more = {(uint64_t)s->state.pid << 32 | s->state.tid,
+                 (uint64_t)s->state.shown << 1 | (uint64_t)s->state.in_window, s->skip}};
     if (s->decoder)
         ptl_decoder_get_state(s->decoder, 1, &state->flow);
 }
