@@ -344,13 +344,9 @@ static void handler_entered(struct stepper *st, struct step_thread *t)
 /* INT3 and INT1 are instructions whose trap belongs to the thread. */
 static int own_trap(struct stepper *st, struct step_thread *t, uint64_t rip)
 {
-    int code;
-
-    if (!t->have_insn || t->insn.insn.kind != PTL_KIND_INT || rip == t->ip)
+    if (!t->have_insn || t->insn.insn.kind != PTL_KIND_INT || (t->insn.traits & CODE_CALLS) ||
+        rip == t->ip)
         return 0;
-    code = signal_code(t);
-    if (code != SI_KERNEL && peek(t, USER_REG(orig_rax)) != UINT64_MAX)
-        return 0; /* INT 0x80 */
     leave(st, t);
     t->ip = rip;
     step_resume(st, t, SIGTRAP);

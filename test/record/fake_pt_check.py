@@ -268,7 +268,33 @@ def with_pmu():
           text("check.out"))
 
 
+def stepped(name, program):
+    """A program of the guest that was stepped: perf and ptxed decode what executed."""
+    if not os.path.exists(os.path.join(where, program)):
+        print(f"skipped: {name}: could not be built")
+        return
+    for directory in ("in", "out"):
+        os.makedirs(os.path.join(where, "root", directory), exist_ok=True)
+    command("cp", os.path.join(where, program), os.path.join(where, "root/in"))
+    copy = name + ".data.vdso32"
+    command("cp", os.path.join(where, copy), os.path.join(where, "root/out"))
+    check(f"{name}: ends well", text(name + ".rc") == "0\n", text(name + ".err"))
+    want = [line for line in text(name + ".truth").splitlines() if line[0] != "#"]
+    root = os.path.join(where, "root")
+    done = command("perf", "script", "-f", "--symfs", root, "-i", path(name), "--itrace=i0nse",
+                   "-F", "ip")
+    check(f"{name}: perf decodes what executed ({len(want)} instructions)",
+          len(want) > 1000 and done.stdout.split() == want, done.stdout[-200:])
+    done = command("ptxed", "--sysroot", root, "--fields", "tid", path(name))
+    got = [line.split()[1].lstrip("0") for line in done.stdout.splitlines()
+           if re.match(r"\s*\d+ [0-9a-f]{16}\s", line)]
+    check(f"{name}: ptxed, too", got == want and done.returncode == 0, done.stderr[:300])
+
+
 def without_pmu():
+    for program in ("small32", "int80"):
+        stepped(program, program)
+        stepped(program + "_cpu", program)
     check("no PMU: status", text("no_pmu.rc").strip() in ("3", "4"), text("no_pmu.rc"))
     check("no PMU: says so", "--backend perf cannot be used" in text("no_pmu.err"))
     check("auto: the software recorder, in one line", text("auto.rc") == "0\n" and

@@ -161,6 +161,12 @@ if [ "$1" = pt ]; then
 else
     run no_pmu --backend perf -- ./helper_busy 10 1
     run auto -- /bin/true
+    for name in small32 int80; do
+        [ -e $name ] || continue
+        run $name --backend step --truth "$OUT/$name.truth" -- ./$name
+        run ${name}_cpu --backend step --per-cpu --truth "$OUT/${name}_cpu.truth" -- ./$name
+        cp $name "$OUT"
+    done
 fi
 run check --check
 cp helper_busy "$OUT"

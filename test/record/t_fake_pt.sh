@@ -12,10 +12,15 @@ bash "$guest" -b -p >"$tmp/install" 2>&1 || skip "no guest here: $(tail -n 1 "$t
 command -v perf >/dev/null || skip "no perf"
 
 here=$PT_SOURCE/test/record
+# The guest's kernel runs 32-bit programs, and INT 0x80 from 64-bit ones; this machine's may not.
+programs=()
+gcc -m32 -DSTAY32 -O1 -w -static -o "$tmp/small32" "$here/programs/small32.c" && programs+=(-i "$tmp/small32")
+gcc -O1 -w -static -o "$tmp/int80" "$here/programs/int80.c" && programs+=(-i "$tmp/int80")
 # boot NAME ARGUMENT PARAMETERS
 boot() {
     bash "$guest" -p -t 280 -o "$tmp/$1" -m "$3" -i "$PT_BUILD/bin/ptcapture" \
         -i "$PT_BUILD/bin/test/helper_busy" -i "$here/fake_pt_guest.sh" \
+        "${programs[@]}" \
         -s "sh ./fake_pt_guest.sh $2" >"$tmp/$1.log" 2>&1
     local status=$?
     [ $status -ne 125 ] || skip "the guest does not work here: $(tail -n 1 "$tmp/$1.log")"
