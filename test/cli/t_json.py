@@ -285,9 +285,9 @@ def compare(name, args, want, got):
 
 def run(name, argv, where, want):
     """Run with --json; compare with the text wanted. Returns 1 if it was compared."""
-    if '--time-delta' in argv or '--no-tcal' in argv or any(a.startswith(('--block:show', '--fields')) for a in argv):
+    if {'--time-delta', '--no-tcal', '--stat:functions'} & set(argv) or any(a.startswith(('--block:show', '--fields')) for a in argv):
         return 0
-    more = ['--json'] + (['--no-sync'] if False else [])
+    more = ['--json']
     out = subprocess.run([argv[0]] + more + argv[1:], cwd=where, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                          stdin=subprocess.DEVNULL, timeout=60).stdout
     lines, text = [], dump_text if argv[0] == 'ptdump' else ptxed_text
@@ -399,6 +399,13 @@ def recording(work):
             return fail('%r, not %s' % (o, t))
     if [o['insns'] for o in lines if o['type'] == 'stat'] != [len(insns)]:
         fail('the number of instructions')
+    functions = read('ptxed', '--quiet', '--json', '--stat:functions', '--losses=json:losses.json', 'p.data')
+    if sum(o['insns'] for o in functions) != len(insns):
+        fail('the numbers of functions')
+    with open(work + '/losses.json', 'rb') as f:
+        losses = parse('--losses=json', f.read())
+    if [(o['type'], o['insns']) for o in losses] != [('losses', len(insns))]:
+        fail('the account of losses: %s' % losses)
     names = {o.get('filename_bytes') for o in lines if o['type'] == 'record'}
     if program.hex() not in names:
         fail('a name that is not UTF-8 is lost: %s' % names)
@@ -445,7 +452,7 @@ with tempfile.TemporaryDirectory() as work:
 with tempfile.TemporaryDirectory() as work:
     recording(work)
 print('validated:', ' '.join('%s %d' % s for s in sorted(seen.items())))
-for t in ('check', 'packet', 'insn', 'event', 'error', 'block', 'record', 'piece', 'stat', 'end', 'summary'):
+for t in ('check', 'function', 'losses', 'packet', 'insn', 'event', 'error', 'block', 'record', 'piece', 'stat', 'end', 'summary'):
     if not seen.get(t):
         fail('no line of type %s was seen' % t)
 if failures:
