@@ -1,18 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Decode one raw trace in parts, on several processors or machines.
+# Decode one trace or recording in parts, on several processors or machines.
 set -euo pipefail
 
 prog=$(basename "$0")
 
 usage() {
     cat <<EOF
-usage: $prog [<options>] -- <options of ptxed>... --pt <trace>
+usage: $prog [<options>] -- <options of ptxed>... <perf.data> | --pt <trace>
 
 Run ptxed --shard 1/N ... N/N with GNU parallel and print what they print, in order: the text of
-the whole trace. A Slurm job array does the same with
-
-    ptxed --jobs 1 --shard \$SLURM_ARRAY_TASK_ID/N ... >part.\$SLURM_ARRAY_TASK_ID
+the whole. pt-slurm.bash does the same with an array of Slurm jobs.
 
 options:
   -h, --help        print this text and leave

@@ -6,7 +6,7 @@ set -euo pipefail
 
 build=(gcc cmake ninja-build pkg-config libelf-dev libcapstone-dev libzstd-dev libc6-dev linux-libc-dev git bash gawk)
 test=(clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev libipt-dev linux-perf g++ gcc-multilib
-    python3-minimal python3-jsonschema parallel binutils busybox-static shellcheck file valgrind universal-ctags
+    python3-minimal python3-jsonschema parallel slurm-wlm munge binutils busybox-static shellcheck file valgrind universal-ctags
     zsh fish mandoc groff-base lintian dpkg-dev abigail-tools debootstrap)
 
 packages=("${build[@]}")

@@ -286,7 +286,7 @@ static void put_trace(void)
     uint32_t cpus = (uint32_t)option("cpus");
     int more = 1;
 
-    first_tsc = time_at(0, trace_len < 256 ? trace_len : 256, 1);
+    first_tsc = option("timeless") ? 1000 : time_at(0, trace_len < 256 ? trace_len : 256, 1000);
     for (uint32_t i = 0; i < cpus; i++) {
         lanes[i] = (struct lane){.cpu = i, .tsc = first_tsc, .switched = first_tsc};
         switch_to(0, first_tsc - 1, i);

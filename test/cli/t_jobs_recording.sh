@@ -117,6 +117,32 @@ shards "two processors" "$tmp/made.data"
 shards "fields" --fields all "$tmp/made.data"
 shards "a task" --select:tid 4712 --fields tid "$tmp/made.data"
 
+# --- GNU parallel ---------------------------------------------------------------------------
+# Other machines are two names for this one, reached with a program that takes the place of ssh.
+if command -v parallel >/dev/null; then
+    cat >"$tmp/ssh" <<'SH'
+#!/bin/sh
+# ssh [-option]... HOST COMMAND...
+while [ "${1#-}" != "$1" ]; do
+    case $1 in -l | -p | -o) shift ;; esac
+    shift
+done
+echo "$1" >>"${0%/*}/hosts"
+shift
+exec sh -c "$*"
+SH
+    chmod +x "$tmp/ssh"
+    cp "$tmp/made.data" "$tmp/ma de.data"
+    run one -j1 --fields all "$tmp/ma de.data"
+    PARALLEL_SSH=$tmp/ssh "$PT_SOURCE/script/pt-shards.bash" -n 6 -S 2/one,2/two -- --fields all "$tmp/ma de.data" \
+        >"$tmp/shards" 2>"$tmp/err" </dev/null
+    check "pt-shards.bash over two hosts: status" [ $? -eq "$(cat "$tmp/one.status")" ]
+    same "pt-shards.bash over two hosts: 6 parts" "$tmp/one.out" "$tmp/shards"
+    check "both hosts worked" [ "$(sort -u "$tmp/hosts" 2>/dev/null | tr '\n' ' ')" = "one two " ]
+    "$PT_SOURCE/script/pt-shards.bash" -n 3 -S : -- --fields all "$tmp/ma de.data" >"$tmp/shards" 2>"$tmp/err"
+    same "pt-shards.bash: sshlogin :" "$tmp/one.out" "$tmp/shards"
+fi
+
 # --- only what is asked for ---------------------------------------------------------------
 # decoded NAME PERCENT WORD...: so much of the trace may be decoded for it (by one thread).
 decoded() {

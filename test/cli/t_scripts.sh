@@ -10,7 +10,7 @@ if command -v shellcheck >/dev/null; then
 fi
 
 # --- every script: help, wrong usage, nothing there -----------------------------------
-for script in perf-read-aux perf-read-sideband perf-get-opts perf-copy-mapped-files pt-batch pt-bundle pt-shards; do
+for script in perf-read-aux perf-read-sideband perf-get-opts perf-copy-mapped-files pt-batch pt-bundle pt-shards pt-slurm; do
     "$scripts/$script.bash" --help >out 2>err
     check "$script --help" test $? -eq 0 -a -s out -a ! -s err
     "$scripts/$script.bash" --no-such-option >out 2>err
