@@ -59,13 +59,13 @@ parts=$(cd "$parts" && pwd)
 trap 'rm -rf "$parts"' EXIT
 
 # The job: one part. A part that is not there at the end is a failure.
+# shellcheck disable=SC2016 # expanded by the job
 {
     echo '#!/usr/bin/env bash'
     printf 'cd %q || exit 2\n' "$PWD"
     printf 'part=%q/$SLURM_ARRAY_TASK_ID\n' "$parts"
     printf '%q --jobs "${SLURM_CPUS_PER_TASK:-1}" --shard "$SLURM_ARRAY_TASK_ID/%s"' "$ptxed" "$shards"
     printf ' %q' "$@"
-    # shellcheck disable=SC2016 # expanded by the job
     echo ' >"$part.out" 2>"$part.err"; echo $? >"$part.status"'
 } >"$parts/job"
 sbatch --quiet --wait --array="1-$shards" --output=/dev/null ${options[@]+"${options[@]}"} \

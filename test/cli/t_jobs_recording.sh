@@ -129,6 +129,7 @@ while [ "${1#-}" != "$1" ]; do
 done
 echo "$1" >>"${0%/*}/hosts"
 shift
+[ "$1" != -- ] || shift
 exec sh -c "$*"
 SH
     chmod +x "$tmp/ssh"
