@@ -23,7 +23,7 @@ static int keep_old(const char *path, int *kept)
     if (lstat(path, &st))
         return errno == ENOENT ? 0 : -1;
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-        errno = EEXIST; /* a device, a link, a FIFO: not ours to move */
+        errno = S_ISLNK(st.st_mode) ? ELOOP : EEXIST; /* a device, a link: not ours to move */
         return -1;
     }
     if (snprintf(old, sizeof(old), "%s.old", path) >= (int)sizeof(old) ||

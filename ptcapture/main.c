@@ -102,7 +102,10 @@ static int open_output(struct capture *capture, int argc, char **argv)
     struct ptl_perf_writer_config config;
 
     if (file_create(&capture->file, options->output, options->kcore)) {
-        capture_error(capture, "cannot create %s: %s.", options->output, strerror(errno));
+        capture_error(capture, "cannot create %s: %s.", options->output,
+                      errno == ELOOP    ? "it is a symbolic link, which is not followed"
+                      : errno == EEXIST ? "what is there is neither a file nor a directory"
+                                        : strerror(errno));
         return -1;
     }
     memset(&config, 0, sizeof(config));
@@ -146,16 +149,16 @@ static void summary(const struct capture *capture, uint64_t bytes)
     size_text(trace, sizeof(trace), t->trace_bytes);
     loss_text(loss, sizeof(loss), &t->losses);
     if (t->instructions)
-        n += (size_t)snprintf(extra, sizeof(extra), ", %llu instructions",
-                              (unsigned long long)t->instructions);
+        n += (size_t)snprintf(extra, sizeof(extra), ", %llu instruction%s",
+                              (unsigned long long)t->instructions, t->instructions == 1 ? "" : "s");
     if (t->threads)
         n += (size_t)snprintf(extra + n, sizeof(extra) - n, ", %llu thread%s",
                               (unsigned long long)t->threads, t->threads == 1 ? "" : "s");
     if (t->snapshots)
         snprintf(extra + n, sizeof(extra) - n, ", %llu snapshot%s",
                  (unsigned long long)t->snapshots, t->snapshots == 1 ? "" : "s");
-    capture_note(capture, "%s: %s, trace %s%s, %llu wake-ups, %s", capture->options->output, all,
-                 trace, extra, (unsigned long long)t->wakeups, loss);
+    capture_note(capture, "%s: %s, trace %s%s, %llu wake-up%s, %s", capture->options->output, all,
+                 trace, extra, (unsigned long long)t->wakeups, t->wakeups == 1 ? "" : "s", loss);
 }
 
 /* Finish the file whatever happened before: what has been recorded stays readable. */

@@ -25,8 +25,13 @@
 static int add_tid(void *context, pid_t tid)
 {
     struct perf_recorder *rec = context;
-    pid_t *tids = realloc(rec->tids, (rec->tid_count + 1) * sizeof(*tids));
+    pid_t *tids;
 
+    for (size_t i = 0; i < rec->tid_count; i++) {
+        if (rec->tids[i] == tid)
+            return 0;
+    }
+    tids = realloc(rec->tids, (rec->tid_count + 1) * sizeof(*tids));
     if (!tids)
         return -1;
     rec->tids = tids;
@@ -38,6 +43,19 @@ static int gone(struct perf_recorder *rec, int id)
 {
     capture_error(rec->capture, "there is no process or thread %d.", id);
     return -1;
+}
+
+/* Threads may start threads while we look: until there is no new one. */
+static int add_process(struct perf_recorder *rec, pid_t pid)
+{
+    size_t known;
+
+    do {
+        known = rec->tid_count;
+        if (proc_threads(pid, add_tid, rec))
+            return -1;
+    } while (rec->tid_count != known);
+    return 0;
 }
 
 static int find_tids(struct perf_recorder *rec)
@@ -55,7 +73,7 @@ static int find_tids(struct perf_recorder *rec)
                 return gone(rec, id);
             if (add_tid(rec, id))
                 return -1;
-        } else if (proc_threads(id, add_tid, rec)) {
+        } else if (add_process(rec, id)) {
             return gone(rec, id);
         }
     }

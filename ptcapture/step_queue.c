@@ -150,6 +150,7 @@ void step_queue_flush(struct stepper *st, struct step_queue *queue)
     queue->aux_offset += gen->len;
     st->capture->totals.trace_bytes += gen->len;
     gen->len = 0;
+    capture_check_size(st->capture);
 }
 
 void step_queue_flush_all(struct stepper *st)

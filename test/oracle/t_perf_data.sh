@@ -70,6 +70,17 @@ fi
 helper_perfdata "$code" kill >perf.data
 perf_quiet 'killed' script -f --itrace=be -F ip
 [ "$(grep -c '401000' out)" -ge 1 ] || fail "killed: branches"
+perf_quiet 'killed: evlist' evlist -f
+has 'killed: evlist' '^intel_pt//u$'
+
+# Trace in the samples of another event (AUX sampling): an empty one, and two that overlap.
+helper_perfdata "$code" samples >perf.data
+perf_quiet 'samples: evlist -v' evlist -v -f
+has 'samples' 'sample_type: .*AUX'
+perf_quiet 'samples: -D' script -D -f
+has 'samples: -D' 'TIP.PGE 0x401000'
+perf_quiet 'samples: branches' script -f --itrace=be
+[ "$(grep -cE 'branches.* 40100[04]' out)" -ge 4 ] || fail "samples: branches: $(head -5 out)"
 
 # Ours reads what perf writes: the same records, whatever the container.
 for kind in "" "-z" "--threads" "-z --threads"; do

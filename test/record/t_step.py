@@ -8,6 +8,7 @@ Each program runs alone first: recorded, it must print the same and end in the s
 Arguments: options of ptcapture for all cases, e.g. --per-cpu; names of cases to run (default all).
 """
 import collections
+import errno
 import os
 import shutil
 import struct
@@ -43,9 +44,13 @@ SOURCES = {"exceptions": "exceptions.cc", "small32s": "small32.c", "small32d": "
 # A library that lets the branch step work where the machine has none.
 BLOCKSTEP = ["-shared", "-fPIC", "-I", SOURCE + "/libpt/include", "-L", BUILD + "/lib",
              "-Wl,-rpath," + BUILD + "/lib", "-lpt", "-ldl"]
+# One that makes perf_event_open() fail.
+NOEVENTS = ["-shared", "-fPIC"]
 
 
 def build(directory):
+    subprocess.run(["gcc", "-O1", "-w", "-o", directory + "/noevents.so",
+                    PROGRAMS + "noevents.c"] + NOEVENTS, check=False)
     subprocess.run(["gcc", "-O1", "-w", "-o", directory + "/blockstep.so",
                     PROGRAMS + "blockstep.c"] + BLOCKSTEP, check=False)
     for name, flags in BUILDS.items():
@@ -58,7 +63,7 @@ def build(directory):
 
 
 # name, command, how: event: terms; options: of ptcapture; single: one program, one thread;
-# blocks: with a branch step that works
+# blocks: with a branch step that works; no_events: perf_event_open() fails with that errno
 CASES = [
     ("pipeline", ["sh", "-c", "echo a b | cat"], {}),
     ("ls", ["ls", "/usr"], {"single": 1}),
@@ -95,6 +100,10 @@ CASES = [
     ("block-selfmod", ["@/selfmod"], {"blocks": 1}),
     ("block-exceptions", ["@/exceptions"], {"single": 1, "blocks": 1}),
     ("block-crash", ["@/crash", "segv"], {"single": 1, "blocks": 1}),
+    ("no-events-threads", ["@/threads"], {"no_events": errno.ENOSYS}),
+    ("no-events-forktree", ["@/forktree"], {"no_events": errno.EPERM}),
+    ("no-events-load", ["@/load", "@/plugin"], {"no_events": errno.EACCES}),
+    ("no-events-cpu", ["@/thread_exec"], {"no_events": errno.EACCES, "options": ["--per-cpu"]}),
     ("compat", ["@/compat"], {"may_fail": 1}),
     ("small32-static", ["@/small32s"], {"may_fail": 1}),
     ("small32-dynamic", ["@/small32d"], {"may_fail": 1}),
@@ -250,6 +259,12 @@ def run_case(name, command, options, directory):
             print("skipped: %s: no library" % name)
             return
         env["LD_PRELOAD"] = directory + "/blockstep.so"
+    if "no_events" in options:
+        if not os.path.exists(directory + "/noevents.so"):
+            print("skipped: %s: no library" % name)
+            return
+        env["LD_PRELOAD"] = directory + "/noevents.so"
+        env["NOEVENTS"] = str(options["no_events"])
     done = subprocess.run([PTCAPTURE, "-q", "--backend", "step", "--truth", truth_file, "-o",
                            recording] + event + options.get("options", []) + EXTRA + ["--"] +
                           command, capture_output=True,
