@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# All damaged versions of real files, under ASan and UBSan: every prefix, every byte of the headers
+# changed in five ways, a thousand swaps of blocks each (test/mutate). Takes an hour or more; the tests
+# take a sample.
+#   script/mutate.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cmake --preset asan-ubsan >/dev/null
+cmake --build --preset asan-ubsan --target helper_mutate helper_perfdata ptdump ptxed ptcapture >build-asan-ubsan/build.log 2>&1 ||
+    { tail -30 build-asan-ubsan/build.log; exit 1; }
+MUTATE=full PT_BUILD=$PWD/build-asan-ubsan exec test/mutate/t_mutate.sh

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Damaged versions of real files: they end, in time and memory that their size allows, and what is cut
+# is told. A sample here; MUTATE=full for all of them (script/mutate.sh, under ASan and UBSan).
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 1
+full=${MUTATE:-}
+total=0
+
+# mutate KIND FILE SAMPLE [CODE]: every byte with MUTATE=full, else every SAMPLE-th
+mutate() {
+    local kind=$1 file=$2 step=$3 out
+    [ "$full" = full ] && step=1
+    shift 3
+    if out=$(timeout 7200 helper_mutate "$kind" "$file" "$step" "$@" 2>err); then
+        echo "ok: $kind $(basename "$file"), step $step: $out"
+        # shellcheck disable=SC2086
+        set -- $out
+        total=$((total + $2))
+    else
+        fail "$kind $file: $(tail -5 err)"
+    fi
+}
+
+helper_perfdata code >small.data
+helper_perfdata code lost >lost.data
+helper_perfdata code two >two.data
+helper_perfdata code pipe >pipe.data
+for file in small.data lost.data two.data pipe.data; do
+    mutate prefix $file 3
+    mutate bytes $file 5
+    mutate swaps $file 10
+done
+mutate bytes "$(command -v helper_perfdata)" 499
+mutate prefix "$(command -v helper_perfdata)" 20011
+if ptcapture -q --backend step -e intel_pt/psb_period=0/u -o real.data -- /bin/true; then
+    mutate prefix real.data 997
+    mutate bytes real.data 241
+    mutate swaps real.data 50
+    ptdump --extract-aux real real.data
+    mutate prefix real-aux-idx0.bin 997
+    mutate swaps real-aux-idx0.bin 20
+fi
+for file in "$shared"/real/perfdata/*; do
+    [ -f "$file" ] || continue
+    mutate prefix "$file" $(($(stat -c %s "$file") / 40 + 1))
+    mutate bytes "$file" 499
+    mutate swaps "$file" 50
+done
+if [ -e "$shared/real/cases/hello/pt.bin" ]; then
+    mutate prefix "$shared/real/cases/hello/pt.bin" 7 "$shared/real/cases/hello/hello"
+    mutate bytes "$shared/real/cases/hello/pt.bin" 7 "$shared/real/cases/hello/hello"
+fi
+
+# The tools: every cut of a recording has a status that is not 0, and says why.
+silent=0 n=0 step=97
+[ "$full" = full ] && step=1
+size=$(stat -c %s small.data)
+for ((i = 0; i < size; i += step)); do
+    head -c $i small.data >cut.data
+    for tool in ptdump 'ptxed --raw code:0x401000'; do
+        n=$((n + 1))
+        # shellcheck disable=SC2086
+        timeout 60 $tool cut.data >/dev/null 2>err
+        status=$?
+        [ $status -eq 1 ] || [ $status -eq 2 ] && [ -s err ] || {
+            silent=$((silent + 1))
+            echo "note: $tool: $i bytes: status $status"
+        }
+    done
+done
+check "tools: $n cuts are all reported" test $silent -eq 0
+echo "$total versions"
+done_testing
