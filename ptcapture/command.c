@@ -71,13 +71,15 @@ void command_go(struct command *command)
     do
         n = write(command->go_fd, &byte, 1);
     while (n < 0 && errno == EINTR);
+    if (n != 1)
+        command->go_error = errno;
     close(command->go_fd);
     command->go_fd = -1;
 }
 
 int command_failed(struct command *command)
 {
-    int err = 0;
+    int err = command->go_error;
     ssize_t n;
 
     if (command->failed_fd < 0)
@@ -85,7 +87,7 @@ int command_failed(struct command *command)
     n = read(command->failed_fd, &err, sizeof(err));
     close(command->failed_fd);
     command->failed_fd = -1;
-    return n == (ssize_t)sizeof(err) ? err : 0;
+    return n == (ssize_t)sizeof(err) ? err : command->go_error;
 }
 
 void command_reaped(struct command *command, int status)

@@ -14,6 +14,7 @@ struct command {
     int failed_fd; /* the child writes errno here when exec fails */
     int status;    /* wait status, valid when `ended` */
     int ended;
+    int go_error; /* errno if it could not be let go */
 };
 
 /* Fork. Returns 0 or -1 with errno. */

@@ -4,6 +4,7 @@
 
 #include "dsos.h"
 #include "machine.h"
+#include "open_again.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +61,7 @@ int file_create(struct capture_file *file, const char *path, int directory)
             return -1;
     }
     snprintf(file->path, size, "%s%s", path, directory ? "/data" : "");
-    file->fd = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    file->fd = open_again(file->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     return file->fd < 0 ? -1 : 0;
 }
 

@@ -10,6 +10,7 @@
  *   --extract-pieces P   P-aux-idxN.M.bin: the same, a file per AUXTRACE record (snapshots)
  *   --extract-sideband P P-sideband-cpuN.pevent, P-sideband.pevent: raw records
  */
+#include "open_again.h"
 #include "recording.h"
 
 #include <errno.h>
@@ -194,7 +195,7 @@ static int cannot(const struct extract *x, const char *name)
 
 static int create(const struct extract *x, const char *name, struct out *file)
 {
-    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open_again(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
     if (fd < 0)
         return cannot(x, name);

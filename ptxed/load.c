@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* load.c - code images from the command line. */
+#include "open_again.h"
 #include "ptxed.h"
 
 #include <errno.h>
@@ -109,7 +110,7 @@ static int load_elf(struct ptxed *x, const char *name, uint64_t base)
 {
     struct elf_report report = {.x = x, .name = name};
     struct stat st;
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), elf, status;
+    int fd = open_again(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), elf, status;
 
     if (fd < 0 || fstat(fd, &st)) {
         opts_error(x->prog, "warning: failed to open %s: %s.", name, strerror(errno));

@@ -2,6 +2,7 @@
 /* infile.c - see infile.h. */
 #include "infile.h"
 
+#include "open_again.h"
 #include "opts.h"
 
 #include <errno.h>
@@ -82,7 +83,7 @@ static int open_input(const char *name)
 
     if (!strcmp(name, "-"))
         return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-    ready.fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ready.fd = open_again(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (ready.fd < 0)
         return -1;
     if (!fstat(ready.fd, &st) && S_ISFIFO(st.st_mode))

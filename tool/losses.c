@@ -3,6 +3,7 @@
 #include "losses.h"
 
 #include "json.h"
+#include "open_again.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -161,7 +162,7 @@ static int write_json(const char *path, const char *name, const struct ptl_losse
     struct out out;
 
     if (path)
-        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+        fd = open_again(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
     if (fd < 0)
         return errno;
     failed = out_open(&out, fd, 16384) ? ENOMEM : 0;

@@ -33,6 +33,17 @@ static int refuse(struct ptl_perf_problem *problem, int err)
     return fail(problem, PTL_BAD_FILE, "not a file or pipe");
 }
 
+/* open(2), which a signal does not fail (a FIFO, a file system over the network). */
+static int open_again(const char *path, int flags, mode_t mode)
+{
+    int fd;
+
+    do
+        fd = open(path, flags, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 /* An unlinked file; -1 with errno. */
 static int temporary(const char *dir)
 {
@@ -43,7 +54,7 @@ static int temporary(const char *dir)
         dir = getenv("TMPDIR");
     if (!dir || !*dir)
         dir = "/tmp";
-    fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    fd = open_again(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
         return fd;
     if (snprintf(name, sizeof(name), "%s/ptXXXXXX", dir) >= (int)sizeof(name)) {
@@ -125,7 +136,7 @@ static int open_input(const char *path)
     struct pollfd ready = {.events = POLLIN};
     struct stat st;
 
-    ready.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    ready.fd = open_again(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
     if (ready.fd < 0)
         return -1;
     if (!fstat(ready.fd, &st) && S_ISFIFO(st.st_mode))
