@@ -12,7 +12,9 @@ for guide in "$PT_SOURCE"/README.md "$PT_SOURCE"/doc/*.md; do
     awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$guide" >"$tmp/$name.sh"
     [ -s "$tmp/$name.sh" ] || continue
     mkdir "$tmp/$name"
-    [ "$name" != README ] || (cd "$tmp/$name" && ptcapture -q -- /bin/true) # "your program"
+    if [ "$name" = README ]; then # "your program"
+        (cd "$tmp/$name" && echo 'int main(void) { return 0; }' | gcc -o prog -x c - && ptcapture -q -- ./prog)
+    fi
     (cd "$tmp/$name" && bash -e -x "$tmp/$name.sh") >"$tmp/out" 2>"$tmp/err"
     if [ $? -eq 0 ]; then echo "ok: $name"; else
         fail "$name"
@@ -33,7 +35,7 @@ for guide in "$PT_SOURCE"/README.md "$PT_SOURCE"/doc/*.md; do
     esac
     # Files that a guide names with .md exist.
     grep -oE '`[a-z-]+\.md`' "$guide" | tr -d '`' | while read -r other; do
-        [ -e "$PT_SOURCE/doc/$other" ] || echo "$other"
+        [ -e "$PT_SOURCE/doc/$other" ] || [ -e "$PT_SOURCE/doc/internals/$other" ] || echo "$other"
     done >"$tmp/lost"
     check "$name: other guides exist" test ! -s "$tmp/lost"
 done
