@@ -13,8 +13,9 @@ usage() {
 usage: $PROG [<options>] [<perf.data>]
 
 Copy the files that processes of a recording (default: perf.data) had mapped to a directory, under
-their full names, and the [vdso] of this kernel as vdso-x64.so (vdso-x32.so, vdso-ia32.so where
-perf's readers for them are installed). Kernel modules are left to kcore, unless -k asks for them.
+their full names, and as vdso-x64.so (vdso-x32.so, vdso-ia32.so) the [vdso]: from beside the
+recording if the recorder has saved it there, else this kernel's (for the latter two perf's readers
+of them must be installed). Kernel modules are left to kcore, unless -k asks for them.
 
 options:
   -h, --help     print this text and leave
@@ -96,18 +97,17 @@ copy_module() { # NAME
 }
 
 # The part of our own address space that is the [vdso], as a file.
-own_vdso() { # TO
-    local range begin end
+# shellcheck disable=SC2317 # called by copy_vdso
+own_vdso() {
+    local range
     range=$(awk '$6 == "[vdso]" { print $1 }' /proc/self/maps)
     [ -n "$range" ] || return 1
     # Address space randomisation moves it: the process that is read must be the one asked.
-    begin=$((16#${range%-*})) end=$((16#${range#*-}))
     # shellcheck disable=SC2016
-    dd if=/dev/null of="$1" 2>/dev/null && bash -c '
+    bash -c '
         range=$(awk "\$6 == \"[vdso]\" { print \$1 }" /proc/$$/maps)
         begin=$((16#${range%-*}))
-        dd if=/proc/$$/mem bs=4096 skip=$((begin / 4096)) count=$2 2>/dev/null' vdso x $(((end - begin) / 4096)) >"$1"
-    [ -s "$1" ]
+        dd if=/proc/$$/mem bs=4096 skip=$((begin / 4096)) count=$1 2>/dev/null' vdso $(((16#${range#*-} - 16#${range%-*}) / 4096))
 }
 
 list=$(mktemp)
@@ -133,22 +133,26 @@ while IFS= read -r -d '' name; do
     esac
 done <"$list"
 
-if [ $vdso -eq 1 ]; then
-    if [ $dry_run -eq 1 ]; then
-        printf 'copy the [vdso] to %q\n' "$outdir/vdso-x64.so"
-    else
-        mkdir -p "$outdir"
-        own_vdso "$outdir/vdso-x64.so" || {
-            lack '[vdso]'
-            rm -f "$outdir/vdso-x64.so"
-        }
+# The [vdso] that the recorder has saved beside the recording; else that of this kernel.
+beside=$RECORDING
+[ -d "$beside" ] || beside=$(dirname -- "$RECORDING")
+copy_vdso() { # ABI COMMAND...: which writes this kernel's
+    local to=$outdir/vdso-$1.so from=$beside/vdso-$1.so
+    shift
+    if [ -f "$from" ]; then
+        copy "$from" "$to"
+    elif [ $dry_run -eq 1 ]; then
+        printf '%s >%q\n' "$*" "$to"
+    elif ! { mkdir -p "$outdir" && "$@" >"$to" && [ -s "$to" ]; }; then
+        rm -f "$to"
+        return 1
     fi
-    for reader in perf-read-vdso32:ia32 perf-read-vdsox32:x32; do
-        command -v "${reader%:*}" >/dev/null || continue
-        if [ $dry_run -eq 1 ]; then
-            printf '%s >%q\n' "${reader%:*}" "$outdir/vdso-${reader#*:}.so"
-        else
-            "${reader%:*}" >"$outdir/vdso-${reader#*:}.so" || rm -f "$outdir/vdso-${reader#*:}.so"
+}
+if [ $vdso -eq 1 ]; then
+    copy_vdso x64 own_vdso || lack '[vdso]'
+    for reader in ia32:perf-read-vdso32 x32:perf-read-vdsox32; do
+        if [ -f "$beside/vdso-${reader%:*}.so" ] || command -v "${reader#*:}" >/dev/null; then
+            copy_vdso "${reader%:*}" "${reader#*:}" || :
         fi
     done
 fi

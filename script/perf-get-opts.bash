@@ -81,7 +81,7 @@ done < <(awk -F '\t' '
 kernel_start=''
 if [ -n "$kcore" ]; then
     if [ -r "$kcore/kallsyms" ]; then
-        kernel_start=$(awk '$3 == "_text" || $3 == "_stext" {
+        kernel_start=$(awk '$1 !~ /^0+$/ && ($3 == "_text" || $3 == "_stext") {
             if (!start || $1 < start) start = $1 } END { if (start) print "0x" start }' "$kcore/kallsyms")
     fi
     [ ! -e "$kcore/kcore" ] || words+=(--pevent:kcore "$kcore/kcore")

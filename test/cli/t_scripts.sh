@@ -57,6 +57,15 @@ check 'copy' "$scripts/perf-copy-mapped-files.bash" -o root
 check 'copy: file' cmp "co de" "root$tmp/my dir/co de"
 check 'copy: vdso' test "$(head -c 4 root/vdso-x64.so | tail -c 3)" = ELF
 check 'options with sysroot' grep -q -- '--pevent:sysroot root --pevent:vdso-x64 root/vdso-x64.so' <("$scripts/perf-get-opts.bash" -s root)
+echo saved >vdso-x64.so
+echo too >vdso-ia32.so
+check 'copy: a saved vdso' "$scripts/perf-copy-mapped-files.bash" -o root4
+check 'copy: a saved vdso: x64' cmp vdso-x64.so root4/vdso-x64.so
+check 'copy: a saved vdso: ia32' cmp vdso-ia32.so root4/vdso-ia32.so
+rm vdso-x64.so vdso-ia32.so
+mkdir hidden_dir
+printf '%s\n' '0000000000000000 T _stext' '0000000000000000 T _text' >hidden_dir/kallsyms
+check 'kernel start: hidden addresses' test "$("$scripts/perf-get-opts.bash" -k hidden_dir | grep -c kernel-start)" -eq 0
 mv 'co de' hidden
 "$scripts/perf-copy-mapped-files.bash" -o root2 2>err
 check 'copy: missing file' test $? -eq 1
