@@ -101,6 +101,19 @@ filters() {
     run bad_action --filter 'filtr hot @ ./helper_busy' -- ./helper_busy 10 1
     run bad_many --filter 'filter hot @ ./helper_busy, filter main @ ./helper_busy, filter 0/1 @ ./helper_busy' -- ./helper_busy 10 1
 }
+# What the kernel tells beside tasks and maps: name spaces, cgroups, BPF programs, patched code.
+kernel_records() {
+    mkdir -p /tmp/cgroup
+    mount -t cgroup2 none /tmp/cgroup 2>"$OUT/records.skip"
+    start records -a -e intel_pt/ptw,fup_on_ptw/
+    unshare -u true
+    mkdir /tmp/cgroup/helper
+    ./helper_bpf 2>>"$OUT/records.skip"
+    for on in 1 0; do echo $on >/sys/kernel/tracing/events/sched/sched_switch/enable; done
+    usleep 300000
+    tell stop
+    finish
+}
 refusals() {
     run bad_period -e intel_pt/psb_period=9/u -- ./helper_busy 10 1
     run bad_term -e intel_pt/foo/u -- ./helper_busy 10 1
@@ -150,6 +163,7 @@ if [ "$1" = pt ]; then
     attached
     snapshots
     filters
+    kernel_records
     refusals
     signals
     run kcore --kcore -- ./helper_busy 50 1

@@ -18,8 +18,8 @@ gcc -m32 -DSTAY32 -O1 -w -static -o "$tmp/small32" "$here/programs/small32.c" &&
 gcc -O1 -w -static -o "$tmp/int80" "$here/programs/int80.c" && programs+=(-i "$tmp/int80")
 # boot NAME ARGUMENT PARAMETERS
 boot() {
-    bash "$guest" -p -t 280 -o "$tmp/$1" -m "$3" -i "$PT_BUILD/bin/ptcapture" \
-        -i "$PT_BUILD/bin/test/helper_busy" -i "$here/fake_pt_guest.sh" \
+    bash "$guest" -p -t 600 -o "$tmp/$1" -m "$3" -i "$PT_BUILD/bin/ptcapture" \
+        -i "$PT_BUILD/bin/test/helper_busy" -i "$PT_BUILD/bin/test/helper_bpf" -i "$here/fake_pt_guest.sh" \
         "${programs[@]}" \
         -s "sh ./fake_pt_guest.sh $2" >"$tmp/$1.log" 2>&1
     local status=$?
