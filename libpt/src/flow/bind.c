@@ -283,8 +283,8 @@ static int on_fup(struct ptl__bind *b, const struct ptl_packet *packet)
 
 static int on_mode_exec(struct ptl__bind *b, const struct ptl_packet *packet)
 {
-    b->new_mode =
-        ptl__exec_mode(packet->payload.mode_exec.csl | packet->payload.mode_exec.csd << 1u);
+    b->new_mode = ptl__exec_mode((unsigned)packet->payload.mode_exec.csl |
+                                 (unsigned)packet->payload.mode_exec.csd << 1);
     b->new_iflag = packet->payload.mode_exec.iflag;
     b->open |= OPEN_MODE;
     return 0;

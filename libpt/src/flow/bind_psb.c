@@ -138,7 +138,7 @@ static int read_psbplus(struct ptl__bind *b, struct ptl__psbplus *p)
 
 static uint8_t mode_of(const struct ptl__psbplus *p)
 {
-    return ptl__exec_mode(p->csl | p->csd << 1u);
+    return ptl__exec_mode((unsigned)p->csl | (unsigned)p->csd << 1);
 }
 
 static struct ptl_event *status_event(struct ptl__bind *b, struct ptl_event *ev,
