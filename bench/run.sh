@@ -42,7 +42,8 @@ read -r packets _ < <("$bin/bench/bench_packets" "$tmp/1.pt")
 
 # --- measuring ------------------------------------------------------------------
 flow=("$bin/bench/bench_flow") ipt_flow=("$bin/bench/bench_ipt_flow")
-ptxed=("$bin/ptxed" --raw "$tmp/code:$base")
+ptxed=("$bin/ptxed" -j1 --raw "$tmp/code:$base")
+piped() { printf "%q " "$@"; echo "| cat >/dev/null"; }
 have_ipt=0
 [ -x "$bin/bench/bench_ipt_flow" ] && have_ipt=1
 
@@ -87,6 +88,9 @@ runs=(flow40 "${flow[@]}" "$tmp/40.pt" "$tmp/code" "$base"
     -- addr40 "${ptxed[@]}" --no-inst --pt "$tmp/40.pt"
     -- quiet40 "${ptxed[@]}" --quiet --pt "$tmp/40.pt"
     -- dump40 "$bin/ptdump" "$tmp/40.pt"
+    -- textpipe40 bash -c "$(piped "${ptxed[@]}" --pt "$tmp/40.pt")"
+    -- addrpipe40 bash -c "$(piped "${ptxed[@]}" --no-inst --pt "$tmp/40.pt")"
+    -- dumppipe40 bash -c "$(piped "$bin/ptdump" "$tmp/40.pt")"
     -- insn "$bin/bench/bench_insn" "$tmp/code" 100)
 if [ $have_ipt = 1 ]; then
     runs+=(-- ipt40 "${ipt_flow[@]}" "$tmp/40.pt" "$tmp/code" "$base"
@@ -105,6 +109,25 @@ objcopy -O binary -j .text "$libc" "$tmp/libc" 2>/dev/null || cp "$tmp/code" "$t
 measure libc50 "$bin/bench/bench_insn" "$tmp/libc" 50 \
     -- capstone1 "$bin/bench/bench_insn_capstone" "$tmp/libc" 1
 read -r libc_insns _ < <("$bin/bench/bench_insn" "$tmp/libc" 1)
+
+# Seconds that pass, with one thread and with one a processor: the least of the rounds.
+elapsed() {
+    local best=999999999 i begin took
+    for ((i = 0; i < rounds; i++)); do
+        begin=${EPOCHREALTIME/./}
+        "$@" >/dev/null
+        took=$((${EPOCHREALTIME/./} - begin))
+        [ "$took" -ge "$best" ] || best=$took
+    done
+    calc '%.3f' "$best / 1e6"
+}
+jobs_row() { # WHAT WORD...
+    local what=$1 one all
+    shift
+    one=$(elapsed "${ptxed[@]}" "$@" --pt "$tmp/100.pt")
+    all=$(elapsed "${ptxed[@]}" -j"$(nproc)" "$@" --pt "$tmp/100.pt")
+    printf '| %s | %s | %s | %s |\n' "$what" "$one" "$all" "$(calc '%.2f' "$one / $all")"
+}
 
 # --- the table ------------------------------------------------------------------
 {
@@ -131,6 +154,9 @@ read -r libc_insns _ < <("$bin/bench/bench_insn" "$tmp/libc" 1)
     row text40 "ptxed, x40" "M lines/s" "40 * $insns" ipt40
     row addr40 "ptxed --no-inst, x40" "M lines/s" "40 * $insns" ipt40
     row dump40 "ptdump, x40" "M lines/s" "40 * $packets" ipt40
+    row textpipe40 "ptxed, x40, into a pipe, its reader included" "M lines/s" "40 * $insns" ipt40
+    row addrpipe40 "ptxed --no-inst, x40, into a pipe, likewise" "M lines/s" "40 * $insns" ipt40
+    row dumppipe40 "ptdump, x40, into a pipe, likewise" "M lines/s" "40 * $packets" ipt40
     row insn "instruction decoder" "M insns/s" "$swept" -
     if [ $have_ipt = 1 ]; then
         row ipt40 "libipt block decoder, x40" "M insns/s" "40 * $insns" ipt40
@@ -140,6 +166,14 @@ read -r libc_insns _ < <("$bin/bench/bench_insn" "$tmp/libc" 1)
     echo
     echo "The instruction decoder over libc's .text: $(calc '%.0f' "50 * $libc_insns / ${time[libc50]} / 1e6") M insns/s," \
         "$(calc '%.0f' "50 * ${time[capstone1]} / ${time[libc50]}") times as fast as capstone without details."
+    echo
+    echo "Seconds that pass, x100, with one thread and with $(nproc):"
+    echo
+    echo "| what | -j1 | -j$(nproc) | times |"
+    echo "| --- | ---: | ---: | ---: |"
+    jobs_row "--quiet" --quiet
+    jobs_row "text" --event:ip
+    jobs_row "--no-inst" --no-inst
     echo
     echo "Cost and memory while the trace is repeated (ptxed --no-inst):"
     echo
