@@ -27,11 +27,10 @@ struct regs {
     size_t mask;
     void *const *stretches;
     size_t stretch_mask;
-    const uint8_t *made; /* where a stretch had to be made */
-    int credit;          /* of stretches: how well they have done */
-    int events;          /* an event that is not told has happened */
-    uint64_t bits;       /* the oldest is the top bit */
-    unsigned n;          /* bits left */
+    int credit;    /* of stretches: how well they have done */
+    int events;    /* an event that is not told has happened */
+    uint64_t bits; /* the oldest is the top bit */
+    unsigned n;    /* bits left */
     uint64_t last_ip;
     uint64_t insns, blocks, runs;
     const uint8_t *p; /* the next packet */
@@ -102,7 +101,6 @@ static void enter(struct count *s, struct regs *r, struct ptl_flow *f)
     s->stretches = may_begin[s->few];
     s->coverage = (f->flags & PTL_FLOW_COVERAGE) != 0;
     r->credit = f->credit;
-    r->made = f->bind.pos;
     s->ip = f->ip;
     s->pge_runs = f->bind.after_pge ? 0 : UINT64_MAX;
     r->p = f->bind.pos;
@@ -343,23 +341,21 @@ INLINE int take_tip(struct count *s, struct regs *r)
 /* Where bytes do not repeat, stretches are not looked for, and tried again later. */
 #define CREDIT_MAX  16384 /* bytes of trace */
 #define CREDIT_MAKE 192   /* in which as much time is saved as it takes to make a stretch */
-#define CREDIT_REST 512   /* packets without */
+#define CREDIT_NULL 24    /* - to look for one that is none */
+#define CREDIT_REST 2048  /* packets without */
 
-INLINE void give_credit(struct regs *r)
+INLINE void take_credit(struct regs *r, int bytes)
 {
-    ptrdiff_t credit = r->credit + (r->p - r->made) - CREDIT_MAKE;
-
-    r->made = r->p;
-    r->credit = credit < 0 ? -CREDIT_REST : credit < CREDIT_MAX ? (int)credit : CREDIT_MAX;
+    r->credit -= bytes;
+    if (r->credit < 0)
+        r->credit = -CREDIT_REST;
 }
 
 INLINE int may_stretch(const struct count *s, struct regs *r, uint8_t op)
 {
     if (unlikely(r->credit < 0)) {
-        if (++r->credit == 0) {
-            r->credit = CREDIT_MAX / 4;
-            r->made = r->p;
-        }
+        if (++r->credit == 0)
+            r->credit = CREDIT_MAX / 16;
         return 0;
     }
     if (r->p >= s->end_of_stretches)
@@ -374,14 +370,17 @@ INLINE int use_stretch(struct count *s, struct regs *r)
         ptl__stretch_look(r->stretches, r->stretch_mask, r->node, r->last_ip, r->p);
 
     if (unlikely(!m)) {
-        give_credit(r);
+        take_credit(r, CREDIT_MAKE);
         m = ptl__stretch_make(s->f, r->node, r->last_ip, r->p);
         load_memos(r, s->f);
         if (!m)
             return 0;
     }
-    if (unlikely(!m->len))
+    if (unlikely(!m->len)) {
+        take_credit(r, CREDIT_NULL);
         return 0;
+    }
+    r->credit += r->credit < CREDIT_MAX ? m->len : 0;
     if (unlikely(!m->next && !depth_after(&s->f->rets, &m->stack)))
         return 0;
     r->insns += m->insns;
