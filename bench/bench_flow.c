@@ -5,7 +5,7 @@
  *     bench_flow [-t] MODE TRACE CODE BASE [CLOCK]
  *
  * MODE: items, slow (item by item), count (only how much ran, and events), coverage (how often
- * each block ran). -t: the trace is read once before. Prints numbers, and the seconds of decoding.
+ * each block ran). -t: the trace is read once before, and the seconds of decoding are told.
  */
 #include "bench_code.h"
 #include "infile.h"
@@ -116,10 +116,12 @@ int main(int argc, char **argv)
     begin = bench_seconds();
     if (decode(&config, &numbers) < 0)
         return 2;
-    printf("%llu blocks %llu insns %llu events %llu errors %.6f seconds\n",
-           (unsigned long long)numbers.blocks, (unsigned long long)numbers.insns,
-           (unsigned long long)numbers.events, (unsigned long long)numbers.errors,
-           bench_seconds() - begin);
+    printf("%llu blocks %llu insns %llu events %llu errors", (unsigned long long)numbers.blocks,
+           (unsigned long long)numbers.insns, (unsigned long long)numbers.events,
+           (unsigned long long)numbers.errors);
+    if (touch)
+        printf(" %.6f seconds", bench_seconds() - begin);
+    putchar('\n');
     ptl_space_free(space);
     infile_close(&trace);
     return 0;

@@ -7,7 +7,8 @@
  *
  * Prints a line a command: seconds (user and system), KiB of resident memory at most. The
  * commands take turns, so that a slow minute of the machine hits all of them. Output of the
- * commands goes to /dev/null. Exit status 1 if a command fails with more than 1.
+ * commands goes to /dev/null, but what a bench_... says: "N seconds" at its end counts
+ * instead. Exit status 1 if a command fails with more than 1.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COMMANDS_MAX 16
+#define COMMANDS_MAX 32
 #define ROUNDS_MAX   99
 
 struct command {
@@ -31,15 +32,33 @@ static double seconds(const struct timeval *t)
     return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
+/* "... 0.123 seconds" at the end of what was said; else 0. */
+static double told(FILE *said)
+{
+    char text[512], *end, *begin;
+    size_t n;
+
+    n = fread(text, 1, sizeof(text) - 1, said);
+    text[n] = 0;
+    end = strstr(text, " seconds");
+    if (!end)
+        return 0;
+    *end = 0;
+    begin = strrchr(text, ' ');
+    return begin ? atof(begin) : 0;
+}
+
 static int run(struct command *command, int round)
 {
+    FILE *said = strstr(command->argv[0], "bench_") ? tmpfile() : NULL;
     struct rusage usage;
+    double own = 0;
     int status;
     pid_t pid = fork();
 
     if (pid == 0) {
         int null = open("/dev/null", O_WRONLY);
-        dup2(null, STDOUT_FILENO);
+        dup2(said ? fileno(said) : null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
         execvp(command->argv[0], command->argv);
         _exit(127);
@@ -47,9 +66,16 @@ static int run(struct command *command, int round)
     if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) ||
         WEXITSTATUS(status) > 1) {
         fprintf(stderr, "bench_run: %s failed\n", command->argv[0]);
+        if (said)
+            fclose(said);
         return -1;
     }
-    command->seconds[round] = seconds(&usage.ru_utime) + seconds(&usage.ru_stime);
+    if (said) {
+        rewind(said);
+        own = told(said);
+        fclose(said);
+    }
+    command->seconds[round] = own > 0 ? own : seconds(&usage.ru_utime) + seconds(&usage.ru_stime);
     if (usage.ru_maxrss > command->rss)
         command->rss = usage.ru_maxrss;
     return 0;

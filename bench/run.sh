@@ -37,11 +37,11 @@ repeat() { # N: the trace N times, one after the other (PSB+ at its begin makes 
 for n in 10 40 100; do repeat "$n"; done
 chmod u+w "$tmp"/*
 size=$(stat -c %s "$tmp/1.pt")
-read -r blocks _ insns _ < <("$bin/bench/bench_flow" "$tmp/1.pt" "$tmp/code" "$base")
+read -r blocks _ insns _ < <("$bin/bench/bench_flow" items "$tmp/1.pt" "$tmp/code" "$base")
 read -r packets _ < <("$bin/bench/bench_packets" "$tmp/1.pt")
 
 # --- measuring ------------------------------------------------------------------
-flow=("$bin/bench/bench_flow") ipt_flow=("$bin/bench/bench_ipt_flow")
+flow=$bin/bench/bench_flow ipt_flow=("$bin/bench/bench_ipt_flow")
 ptxed=("$bin/ptxed" -j1 --raw "$tmp/code:$base")
 piped() { printf "%q " "$@"; echo "| cat >/dev/null"; }
 have_ipt=0
@@ -79,8 +79,11 @@ row() { # NAME WHAT RATE-UNIT AMOUNT OTHER
 }
 
 echo "measuring ($rounds rounds) ..." >&2
-runs=(flow40 "${flow[@]}" "$tmp/40.pt" "$tmp/code" "$base"
-    -- flow1 "${flow[@]}" "$tmp/1.pt" "$tmp/code" "$base"
+# -t: decoding alone, its input read before; without: the whole process, nothing cached.
+runs=(flow40 "$flow" -t count "$tmp/40.pt" "$tmp/code" "$base"
+    -- coverage40 "$flow" -t coverage "$tmp/40.pt" "$tmp/code" "$base"
+    -- items40 "$flow" -t items "$tmp/40.pt" "$tmp/code" "$base"
+    -- flow1 "$flow" count "$tmp/1.pt" "$tmp/code" "$base"
     -- packets40 "$bin/bench/bench_packets" "$tmp/40.pt"
     -- text1 "${ptxed[@]}" --pt "$tmp/1.pt"
     -- addr1 "${ptxed[@]}" --no-inst --pt "$tmp/1.pt"
@@ -93,12 +96,12 @@ runs=(flow40 "${flow[@]}" "$tmp/40.pt" "$tmp/code" "$base"
     -- dumppipe40 bash -c "$(piped "$bin/ptdump" "$tmp/40.pt")"
     -- insn "$bin/bench/bench_insn" "$tmp/code" 100)
 if [ $have_ipt = 1 ]; then
-    runs+=(-- ipt40 "${ipt_flow[@]}" "$tmp/40.pt" "$tmp/code" "$base"
+    runs+=(-- ipt40 "${ipt_flow[@]}" -t "$tmp/40.pt" "$tmp/code" "$base"
         -- ipt1 "${ipt_flow[@]}" "$tmp/1.pt" "$tmp/code" "$base"
         -- iptpackets40 "$bin/bench/bench_ipt_packets" "$tmp/40.pt")
 fi
 measure "${runs[@]}"
-measure slow1 "${flow[@]}" "$tmp/1.pt" "$tmp/code" "$base" slow
+measure slow1 "$flow" slow "$tmp/1.pt" "$tmp/code" "$base"
 measure m1 "${ptxed[@]}" --no-inst --pt "$tmp/1.pt" \
     -- m10 "${ptxed[@]}" --no-inst --pt "$tmp/10.pt" \
     -- m100 "${ptxed[@]}" --no-inst --pt "$tmp/100.pt"
@@ -128,6 +131,39 @@ jobs_row() { # WHAT WORD...
     all=$(elapsed "${ptxed[@]}" -j"$(nproc)" "$@" --pt "$tmp/100.pt")
     printf '| %s | %s | %s | %s |\n' "$what" "$one" "$all" "$(calc '%.2f' "$one / $all")"
 }
+# Emulated programs with timing, compressed returns, filters, interrupts: each trace repeated to
+# 1.5 MB. clock: as bench_code.h has it.
+emulated=(prt-O2-long prt-O2-mtc prt-O3-cyc hash-O2-cycthr fptr-O0-mtc-only recur-O0 coro-O2 sig-O2 m32-O1
+    filter-deep filter-all strops-O3-irq sysc-O2-cbr)
+emulated_rows() {
+    local name dir args trace elf clock times
+    for name in "${emulated[@]}"; do
+        dir=$shared/truth/cases/$name
+        [ $have_ipt = 1 ] && [ -e "$dir/cmds" ] || continue
+        args=$(awk '$2 == "ptxed" { print; exit }' "$dir/cmds")
+        arg() { awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }' <<<"$args"; }
+        trace=$dir/$(arg --pt) elf=$dir/$(arg --elf)
+        clock=$(arg --mtc-freq),$(arg --nom-freq),$(arg --cpuid-0x15.eax),$(arg --cpuid-0x15.ebx)
+        clock=$(sed 's/^,/0,/; s/,,/,0,/g; s/,,/,0,/g; s/,$/,0/' <<<"$clock")
+        times=$((1500000 / $(stat -c %s "$trace") + 1))
+        for ((i = 0; i < times; i++)); do cat "$trace"; done >"$tmp/emulated.pt"
+        measure "count-$name" "$flow" -t count "$tmp/emulated.pt" "$elf" elf "$clock" \
+            -- "coverage-$name" "$flow" -t coverage "$tmp/emulated.pt" "$elf" elf "$clock" \
+            -- "ipt-$name" "${ipt_flow[@]}" -t "$tmp/emulated.pt" "$elf" elf "$clock"
+        printf '| %s | %.4f | %s | %s |\n' "$name" "${time[ipt-$name]}" "$(ratio "count-$name" "ipt-$name")" \
+            "$(ratio "coverage-$name" "ipt-$name")"
+    done
+}
+# Quiet decoding of the trace 1 to 1000 times in a row.
+linear_rows() {
+    local n
+    for n in 1 10 100 1000; do
+        [ -e "$tmp/$n.pt" ] || repeat "$n"
+        measure "q$n" "${ptxed[@]}" --quiet --pt "$tmp/$n.pt"
+        printf '| %d | %.3f | %s | %d |\n' "$n" "${time[q$n]}" "$(calc '%.5f' "${time[q$n]} / $n")" "${rss[q$n]}"
+    done
+    rm -f "$tmp/1000.pt"
+}
 
 # --- the table ------------------------------------------------------------------
 {
@@ -144,9 +180,11 @@ jobs_row() { # WHAT WORD...
     echo "| --- | ---: | ---: | ---: |"
     row packets40 "packets, x40" "M packets/s" "40 * $packets" iptpackets40
     row packets40 "- in bytes" "MB/s" "40 * $size" iptpackets40
-    row flow40 "flow, quiet, x40" "M insns/s" "40 * $insns" ipt40
+    row flow40 "flow, counting, with events, x40" "M insns/s" "40 * $insns" ipt40
     row flow40 "- in blocks" "M blocks/s" "40 * $blocks" ipt40
-    row flow1 "flow, quiet, x1, cold" "M insns/s" "$insns" ipt1
+    row coverage40 "flow, coverage: each block's count, x40" "M insns/s" "40 * $insns" ipt40
+    row items40 "flow, block by block, x40" "M insns/s" "40 * $insns" ipt40
+    row flow1 "flow, counting, x1, cold, whole process" "M insns/s" "$insns" ipt1
     row slow1 "flow, instruction by instruction, x1" "M insns/s" "$insns" ipt1
     row quiet40 "ptxed --quiet, x40" "M insns/s" "40 * $insns" ipt40
     row text1 "ptxed, x1, cold" "M lines/s" "$insns" ipt1
@@ -174,6 +212,21 @@ jobs_row() { # WHAT WORD...
     jobs_row "--quiet" --quiet
     jobs_row "text" --event:ip
     jobs_row "--no-inst" --no-inst
+    echo
+    if [ -e "$shared/truth/cases" ]; then
+        echo "Emulated programs with timing packets, compressed returns, filters and interrupts, each trace"
+        echo "repeated to 1.5 MB; decoding alone:"
+        echo
+        echo "| trace | libipt, s | x counting, with events | x coverage |"
+        echo "| --- | ---: | ---: | ---: |"
+        emulated_rows
+        echo
+    fi
+    echo "Cost and memory while the trace is repeated (ptxed -j1 --quiet, whole process):"
+    echo
+    echo "| times | s | s / time | peak memory, KiB |"
+    echo "| ---: | ---: | ---: | ---: |"
+    linear_rows
     echo
     echo "Cost and memory while the trace is repeated (ptxed --no-inst):"
     echo
