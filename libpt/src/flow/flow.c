@@ -55,7 +55,7 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
         c.flags |= PTL_FLOW_COUNT;
     f->flags = c.flags;
     f->errata = c.errata;
-    f->credit = 4096;
+    f->credit = 65536;
     f->counts = (c.flags & PTL_FLOW_COUNT) != 0;
     f->nowalk = (c.flags & (PTL_FLOW_DISTNT | PTL_FLOW_NO_BRANCH | PTL_FLOW_PSB_ONLY)) != 0;
     f->fast = !f->nowalk && !(c.flags & (PTL_FLOW_SLOW | PTL_FLOW_TICKS));

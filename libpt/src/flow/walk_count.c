@@ -339,10 +339,10 @@ INLINE int take_tip(struct count *s, struct regs *r)
 /* --- stretches --------------------------------------------------------------------------- */
 
 /* Where bytes do not repeat, stretches are not looked for, and tried again later. */
-#define CREDIT_MAX  16384 /* bytes of trace */
-#define CREDIT_MAKE 192   /* in which as much time is saved as it takes to make a stretch */
+#define CREDIT_MAX  65536 /* bytes of trace */
+#define CREDIT_MAKE 96    /* in which as much time is saved as it takes to make a stretch */
 #define CREDIT_NULL 24    /* - to look for one that is none */
-#define CREDIT_REST 2048  /* packets without */
+#define CREDIT_REST 1024  /* packets without */
 
 INLINE void take_credit(struct regs *r, int bytes)
 {
