@@ -38,6 +38,7 @@ void control_signals(void)
     }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL); /* EFBIG is said, as other errors are */
 }
 
 int control_stopped(void)

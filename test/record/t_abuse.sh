@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Recorders that are killed, run out of disk or lose their target: what is there can be read, and what
+# went wrong is said.
+# shellcheck source=test/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 1
+for program in jumps threads forktree; do
+    gcc -O1 -w -static -pthread -o $program "$PT_SOURCE/test/record/programs/$program.c" || skip "no static libc"
+done
+timeout 100 ptcapture -q --backend step -o probe.data -- true || skip "ptcapture cannot step here"
+
+# readable NAME FILE: ptdump and ptxed end with a status of theirs, and a message if it is not 0.
+readable() {
+    local status
+    for tool in ptdump ptxed; do
+        timeout 100 $tool --quiet "$2" >out 2>err
+        status=$?
+        if [ $status -eq 0 ] || { [ $status -le 2 ] && [ -s err ]; }; then
+            echo "ok: $1: $tool reads it, status $status"
+        else
+            fail "$1: $tool: status $status: $(tail -2 err)"
+        fi
+    done
+}
+
+for _ in 1 2 3; do
+    rm -f killed.data
+    ptcapture -q --backend step -o killed.data -- ./jumps >/dev/null 2>&1 &
+    pid=$!
+    sleep 0.$((RANDOM % 9 + 1))
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    [ -s killed.data ] && readable "killed, $(stat -c %s killed.data) bytes" killed.data
+done
+
+(ulimit -f 20 && exec timeout 100 ptcapture -q --backend step -o limit.data -- ./jumps) >out 2>err
+check "a limit of file size is a failure" test $? -eq 1
+check "and is said" grep -q 'cannot write limit.data: File too large' err
+readable "cut by the limit" limit.data
+
+if mkdir small && mount -t tmpfs -o size=24k none small 2>/dev/null; then
+    timeout 100 ptcapture -q --backend step -o small/full.data -- ./jumps >out 2>err
+    check "a full disk is a failure" test $? -eq 1
+    check "and is said" grep -q 'No space left' err
+    readable "disk full" small/full.data
+    umount small
+fi
+
+ptcapture -q --backend step -o target.data -- sh -c 'kill -9 $$' 2>err
+check "the target's end is ours" test $? -eq 137
+readable "target killed" target.data
+timeout 250 ptcapture --backend step -o storm.data -- ./forktree >/dev/null 2>err
+check "processes that make processes" grep -q 'no loss' err
+readable "processes that make processes" storm.data
+done_testing
