@@ -17,7 +17,7 @@ into_root() { # PROGRAM...: with the libraries they need, to root/bin
     done
 }
 mkdir -p root/bin root/tmp root/dev
-into_root bash tar gzip sha256sum mktemp dirname basename rm mkdir cat ptxed ptdump || exit 77
+into_root bash tar gzip sha256sum sort sed grep find xargs awk mktemp dirname basename rm mkdir cat ptxed ptdump || exit 77
 mknod root/dev/null c 1 3 2>/dev/null || : >root/dev/null
 enter=(chroot)
 [ "$(id -u)" -eq 0 ] || enter=(unshare -r chroot)
@@ -34,7 +34,7 @@ for name in one two; do
     check "$name: here" test $? -eq 0
     check "$name: pack" "$PT_SOURCE/script/pt-bundle.bash" pack -o "root/$name.tar.gz" "$name.data" >/dev/null
     "${enter[@]}" root /bin/bash -c "cd /tmp && PATH=/bin && bash /bin/pt-bundle.bash decode /$name.tar.gz" >there.txt 2>err
-    check "$name: there, exit status" test $? -eq 0
+    check "$name: there, exit status" test $? -eq 0 || cat err
     check "$name: there is something" test "$(grep -cE '^[0-9a-f]{16}' there.txt)" -gt 1000
     same "$name: the same text" here.txt there.txt
     "${enter[@]}" root /bin/bash -c "PATH=/bin; bash /bin/pt-bundle.bash unpack -C /b /$name.tar.gz && ptdump --no-timing /b/perf.data" >there.txt 2>err
