@@ -175,11 +175,11 @@ if [ "$1" = pt ]; then
 else
     run no_pmu --backend perf -- ./helper_busy 10 1
     run auto -- /bin/true
-    for name in small32 int80; do
-        [ -e $name ] || continue
-        run $name --backend step --truth "$OUT/$name.truth" -- ./$name
-        run ${name}_cpu --backend step --per-cpu --truth "$OUT/${name}_cpu.truth" -- ./$name
-        cp $name "$OUT"
+    for program in small32 int80; do
+        [ -e $program ] || continue
+        run $program --backend step --truth "$OUT/$program.truth" -- ./$program
+        run ${program}_cpu --backend step --per-cpu --truth "$OUT/${program}_cpu.truth" -- ./$program
+        cp $program "$OUT"
     done
 fi
 run check --check
