@@ -34,7 +34,7 @@ enum { OPTS_HELP, OPTS_VERSION, OPTS_LIST };
     }
 #define OPTS_VERSION_ROW(letter)                                                                   \
     {                                                                                              \
-        .name = "--version", .alias = letter, .help = "print the version and leave.",              \
+        .name = "--version", .alias = (letter), .help = "print the version and leave.",            \
         .value = OPTS_VERSION                                                                      \
     }
 #define OPTS_LIST_ROW                                                                              \

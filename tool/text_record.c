@@ -215,7 +215,7 @@ static void json_field(struct json *json, const struct ptl_record *record,
     uint64_t value = 0;
     size_t n = 0;
 
-    for (; field->label[n] && n < sizeof(key) - 1; n++)
+    for (; n < sizeof(key) - 1 && field->label[n]; n++)
         key[n] = field->label[n];
     key[n] = '\0';
     for (char *c = key; *c; c++)

@@ -231,7 +231,7 @@ static uint8_t *read_file(const char *path, size_t *size)
 
 static void map_code(struct mutate *m, const char *path)
 {
-    struct ptl_section *section;
+    struct ptl_section *section = NULL;
 
     if (ptl_space_new(&m->code) < 0 || ptl_section_file(&section, path, 0, UINT64_MAX) < 0 ||
         ptl_space_map(m->code, 0x400000, section, 0, ptl_section_size(section)) < 0)

@@ -44,7 +44,7 @@ static uint8_t *read_file(const char *path, size_t *len)
 {
     FILE *f = fopen(path, "rb");
     uint8_t *bytes;
-    long size;
+    long size = 0;
 
     if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
         die(path, "cannot read");

@@ -116,8 +116,7 @@ static void fill(struct memory *memory, unsigned *seed)
         case 1:
         case 2:
             p[0] = (uint8_t)(0x70 | (rand_r(seed) & 15));
-            p[1] = (uint8_t)(to & 0x7f); /* forward */
-            p[1] = rand_r(seed) % 3 ? (uint8_t)(rand_r(seed) % 12) : (uint8_t)to;
+            p[1] = (uint8_t)(rand_r(seed) % 3 ? rand_r(seed) % 12 : to);
             at += 2;
             break;
         case 3: /* jmp */

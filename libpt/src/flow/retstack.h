@@ -36,7 +36,7 @@ static inline void ptl__ret_center(struct ptl__retstack *s)
 {
     unsigned from = s->top - s->count, to = RETSTACK_SIZE / 2;
 
-    memmove(&s->caller[to], &s->caller[from], s->count * sizeof(s->caller[0]));
+    memmove(&s->caller[to], &s->caller[from], s->count * sizeof(struct ptl__node *));
     memmove(&s->ip[to], &s->ip[from], s->count * sizeof(s->ip[0]));
     s->top = to + s->count;
 }

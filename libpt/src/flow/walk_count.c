@@ -201,7 +201,7 @@ INLINE void apply_stack(struct ptl__retstack *stack, const struct ptl__effect *e
     ptl__ret_room(stack);
     stack->count = (unsigned)depth_after(stack, e);
     stack->top += (unsigned)e->move;
-    memcpy(&stack->caller[stack->top - e->npush], push, max * sizeof(*push));
+    memcpy(&stack->caller[stack->top - e->npush], push, max * sizeof(struct ptl__node *));
 }
 
 INLINE void use(const struct count *s, struct regs *r, struct ptl__memo *m)
