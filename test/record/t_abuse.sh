@@ -52,4 +52,21 @@ readable "target killed" target.data
 timeout 250 ptcapture --backend step -o storm.data -- ./forktree >/dev/null 2>err
 check "processes that make processes" grep -q 'no loss' err
 readable "processes that make processes" storm.data
+
+# storm NAME TASKS WORDS...: all that ran is there, of all of them.
+gcc -O1 -fno-stack-protector -nostdlib -static -o storm "$PT_SOURCE/test/record/programs/storm.c" || fail "storm.c"
+storm() {
+    local name=$1 tasks=$2 ran
+    shift 2
+    timeout 100 ptcapture --backend step --truth truth -o storm.data -- ./storm "$@" >/dev/null 2>err
+    check "$name: ends" test $? -eq 0
+    check "$name: no loss" grep -q 'no loss' err
+    ran=$(grep -vc '^#' truth)
+    check "$name: all $ran instructions" test "$(ptxed --quiet --stat:insn storm.data 2>err)" = "insn: $ran."
+    check "$name: nothing is amiss" test ! -s err
+    check "$name: $tasks threads" test "$(ptdump --list-aux storm.data | awk 'NR > 1 { print $4 }' | sort -u | wc -l)" -eq "$tasks"
+}
+storm "a storm of exec" 1 exec 300
+storm "a tree of processes" 511 fork 8
+storm "threads" 1501 threads 1500
 done_testing
