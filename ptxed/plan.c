@@ -76,7 +76,7 @@ int plan_add(struct plan *plan, uint32_t stream, struct ptl_place warm, struct p
             plan->ranges[plan->count - 1].end = end;
         return 0;
     }
-    if (plan->count == plan->cap) {
+    if (!plan->ranges || plan->count == plan->cap) {
         size_t cap = plan->cap ? plan->cap * 2 : 16;
         struct plan_range *more = realloc(plan->ranges, cap * sizeof(*more));
 

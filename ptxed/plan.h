@@ -43,8 +43,8 @@ int plan_share(struct plan *plan, const struct jobs_source *source, const struct
 int plan_tail(struct plan *plan, const struct jobs_source *source, struct printer *printer,
               uint64_t instructions);
 
-/* jobs_source.next, for the plan. */
-int plan_next(void *plan, struct jobs_segment *segment);
+/* jobs_source.next: the context is a plan. */
+int plan_next(void *context, struct jobs_segment *segment);
 
 /* Is all decoded in one piece by one thread? */
 int plan_in_one_piece(const struct ptxed *x);

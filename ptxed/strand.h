@@ -72,7 +72,7 @@ void strand_close(struct strand *strand);
 /* Get to the beginning of a segment of this queue. What comes before it is only listened to. */
 int strand_enter(struct strand *strand, const struct jobs_segment *segment);
 /* At the beginning of the segment, or behind the one before it: go on to its end. */
-void strand_extend(struct strand *strand, const struct ptl_segment *segment);
+void strand_extend(struct strand *strand, const struct ptl_segment *part);
 
 /* The heading of the queue, if there are several. */
 void strand_heading(const struct strand *strand);
