@@ -48,7 +48,7 @@ for check in script/check-*; do
 done
 run_ctest build
 # 17 targets, two at a time; an hour's work is script/fuzz.sh hours 1.
-step "fuzz targets, ${FUZZ_SECONDS:-10} s each" script/fuzz.sh "${FUZZ_SECONDS:-10}"
+step "fuzz targets, ${FUZZ_SECONDS:-5} s each" script/fuzz.sh "${FUZZ_SECONDS:-5}"
 step "build with sanitizers" build asan-ubsan
 note "unit tests with sanitizers"
 run_ctest build-asan-ubsan -R '^unit/'
