@@ -405,7 +405,7 @@ static void damaged(void **state)
         struct file f;
         small_file(&m, kind & 1, kind >> 1);
         f = contents(m.fd);
-        for (unsigned i = 0; i < 20000; i++) {
+        for (unsigned i = 0; i < 4000; i++) {
             struct ptl_perf_iter iter = {0, 0};
             struct ptl_perf_record r;
             struct ptl_perf *perf;
