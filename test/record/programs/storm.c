@@ -45,7 +45,8 @@ static long begin_thread(char *top)
                      "syscall\n"
                      "1:"
                      : "=a"(result), [ended] "+m"(ended)
-                     : "a"(SYS_clone), "D"(CLONE_THREAD_FLAGS), "S"(top), "d"(0), [exit] "i"(SYS_exit)
+                     : "a"(SYS_clone), "D"(CLONE_THREAD_FLAGS), "S"(top),
+                       "d"(0), [exit] "i"(SYS_exit)
                      : "rcx", "r8", "r10", "r11", "memory");
     return result;
 }
