@@ -198,6 +198,24 @@ static void synchronise(struct run *r, uint32_t ip)
     r->next_psb = r->written + PSB_PERIOD;
 }
 
+/* Tracing is switched on and off, so that the trace may stand several times in a row. */
+static void switch_on(struct run *r, uint32_t ip)
+{
+    emit_plain(r, PTL_PKT_PSB);
+    emit_plain(r, PTL_PKT_PSBEND);
+    emit_plain(r, PTL_PKT_MODE_EXEC);
+    emit_ip(r, PTL_PKT_TIP_PGE, ip);
+    r->next_psb = r->written + PSB_PERIOD;
+}
+
+static void switch_off(struct run *r, uint32_t ip)
+{
+    struct ptl_packet packet = {.type = PTL_PKT_TIP_PGD}; /* no address */
+
+    emit_ip(r, PTL_PKT_FUP, ip);
+    emit(r, &packet);
+}
+
 static uint32_t leave(struct run *r, const struct program *p)
 {
     uint32_t to = r->calls[--r->ncalls];
@@ -244,6 +262,7 @@ int main(int argc, char **argv)
     static struct run run;
     FILE *code = argc == 4 ? fopen(argv[2], "wb") : NULL;
     uint64_t size = argc == 4 ? strtoull(argv[3], NULL, 0) : 0;
+    uint32_t at = 0;
 
     run.out = argc == 4 ? fopen(argv[1], "wb") : NULL;
     if (!code || !run.out) {
@@ -253,11 +272,12 @@ int main(int argc, char **argv)
     make_program(&program);
     for (uint32_t i = 0; i < program.n; i++)
         write_op(&program, &program.ops[i], code);
-    for (uint32_t i = 0; run.written < size;) {
+    switch_on(&run, program.ops[at].at);
+    while (run.written < size) {
         if (run.written >= run.next_psb)
-            synchronise(&run, program.ops[i].at);
-        i = execute(&run, &program, i);
+            synchronise(&run, program.ops[at].at);
+        at = execute(&run, &program, at);
     }
-    emit_bits(&run);
+    switch_off(&run, program.ops[at].at);
     return fclose(code) || fclose(run.out);
 }
