@@ -271,16 +271,6 @@ void out_dec(struct out *out, uint64_t value)
     out_write(out, digits + sizeof(digits) - n, n);
 }
 
-void out_pad(struct out *out, size_t n)
-{
-    while (n) {
-        size_t part = n < 64 ? n : 64;
-        memset(out_reserve(out, part), ' ', part);
-        out_commit(out, part);
-        n -= part;
-    }
-}
-
 void text_hex16(char *p, uint64_t value)
 {
     hex16(p, value);

@@ -69,7 +69,6 @@ void out_printf(struct out *out, const char *format, ...) __attribute__((format(
 void out_hex(struct out *out, uint64_t value); /* lower case, no 0x, no padding */
 void out_hex_pad(struct out *out, uint64_t value, unsigned digits); /* zero-padded */
 void out_dec(struct out *out, uint64_t value);
-void out_pad(struct out *out, size_t n); /* n blanks */
 
 /* 16 lower-case digits at `p` (not terminated). The hot one. */
 void text_hex16(char *p, uint64_t value);
