@@ -3,11 +3,14 @@
 # Decode one trace or recording in parts, on several processors or machines.
 set -euo pipefail
 
-prog=$(basename "$0")
+here=$(dirname "$(readlink -f "$0")")
+[ -e "$here/common.sh" ] || here=$here/../share/libpt
+# shellcheck source=/dev/null
+. "$here/common.sh"
 
 usage() {
     cat <<EOF
-usage: $prog [<options>] -- <options of ptxed>... <perf.data> | --pt <trace>
+usage: $PROG [<options>] -- <options of ptxed>... <perf.data> | --pt <trace>
 
 Run ptxed --shard 1/N ... N/N with GNU parallel and print what they print, in order: the text of
 the whole. pt-slurm.bash does the same with an array of Slurm jobs.
@@ -22,29 +25,31 @@ options:
 Exit status: the highest of the parts: 0 all decoded, 1 not everything, 2 nothing or wrong usage.
 EOF
 }
-fail() {
-    echo "$prog: $*" >&2
-    exit 2
-}
 
 shards=$(nproc) jobs='' logins=''
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) usage && exit 0 ;;
-    -n | --shards | -j | --jobs | -S | --sshlogin)
-        [ $# -gt 1 ] || fail "$1: missing argument"
-        case $1 in
-        -n | --shards) shards=$2 ;;
-        -j | --jobs) jobs=$2 ;;
-        *) logins=$2 ;;
-        esac
+    -n | --shards)
+        need_argument "$1" $#
+        shards=$2
+        shift
+        ;;
+    -j | --jobs)
+        need_argument "$1" $#
+        jobs=$2
+        shift
+        ;;
+    -S | --sshlogin)
+        need_argument "$1" $#
+        logins=$2
         shift
         ;;
     --)
         shift
         break
         ;;
-    *) fail "unknown option: $1 (see $prog --help)" ;;
+    *) fail "unknown option: $1 (see $PROG --help)" ;;
     esac
     shift
 done

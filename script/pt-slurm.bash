@@ -3,11 +3,14 @@
 # Decode one trace or recording in parts, as an array of Slurm jobs.
 set -euo pipefail
 
-prog=$(basename "$0")
+here=$(dirname "$(readlink -f "$0")")
+[ -e "$here/common.sh" ] || here=$here/../share/libpt
+# shellcheck source=/dev/null
+. "$here/common.sh"
 
 usage() {
     cat <<TEXT
-usage: $prog [<options>] -o <file> -- <options of ptxed>... <perf.data> | --pt <trace>
+usage: $PROG [<options>] -o <file> -- <options of ptxed>... <perf.data> | --pt <trace>
 
 Submit an array of jobs, each of which runs ptxed --shard K/N, wait for them, and put their texts
 together in order: <file> is the text of the whole. All nodes see the same files.
@@ -22,29 +25,31 @@ options:
 Exit status: the highest of the parts: 0 all decoded, 1 not everything, 2 nothing or wrong usage.
 TEXT
 }
-fail() {
-    echo "$prog: $*" >&2
-    exit 2
-}
 
 shards=16 output='' options=()
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) usage && exit 0 ;;
-    -n | --shards | -o | --output | -s | --sbatch)
-        [ $# -gt 1 ] || fail "$1: missing argument"
-        case $1 in
-        -n | --shards) shards=$2 ;;
-        -o | --output) output=$2 ;;
-        *) options+=("$2") ;;
-        esac
+    -n | --shards)
+        need_argument "$1" $#
+        shards=$2
+        shift
+        ;;
+    -o | --output)
+        need_argument "$1" $#
+        output=$2
+        shift
+        ;;
+    -s | --sbatch)
+        need_argument "$1" $#
+        options+=("$2")
         shift
         ;;
     --)
         shift
         break
         ;;
-    *) fail "unknown option: $1 (see $prog --help)" ;;
+    *) fail "unknown option: $1 (see $PROG --help)" ;;
     esac
     shift
 done

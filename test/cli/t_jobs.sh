@@ -3,26 +3,9 @@
 # those of one thread.
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=test/cli/jobs_lib.sh
+. "$(dirname "$0")/jobs_lib.sh"
 
-# run NAME WORD...: ptxed's text, messages and status in files of that name.
-run() {
-    local out=$1
-    shift
-    ptxed "$@" >"$tmp/$out.out" 2>"$tmp/$out.err"
-    echo $? >"$tmp/$out.status"
-}
-# equal NAME A B: did two runs say the same?
-equal() {
-    if cmp -s "$tmp/$2.out" "$tmp/$3.out" && cmp -s "$tmp/$2.err" "$tmp/$3.err" &&
-        cmp -s "$tmp/$2.status" "$tmp/$3.status"; then
-        echo "ok: $1"
-    else
-        fail "$1"
-        cmp "$tmp/$2.out" "$tmp/$3.out"
-        diff "$tmp/$2.err" "$tmp/$3.err"
-        diff "$tmp/$2.status" "$tmp/$3.status"
-    fi
-}
 # jobs NAME WORD...: several numbers of threads, tiny segments.
 jobs() {
     local name=$1 n
