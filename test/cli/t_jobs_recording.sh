@@ -114,7 +114,8 @@ done
 echo "$1" >>"${0%/*}/hosts"
 shift
 [ "$1" != -- ] || shift
-exec sh -c "$*"
+# As sshd does; a test run may have no SHELL, and parallel starts the remote command with it.
+exec env SHELL=/bin/sh sh -c "$*"
 SH
     chmod +x "$tmp/ssh"
     cp "$tmp/made.data" "$tmp/ma de.data"
