@@ -20,3 +20,7 @@ equal() {
         diff "$tmp/$2.status" "$tmp/$3.status"
     fi
 }
+# segments_of WORD...: into how many segments two threads cut it.
+segments_of() {
+    ptxed -v -j2 -q "$@" 2>&1 | sed -n 's/.*: \([0-9]*\) segments, .*/\1/p'
+}

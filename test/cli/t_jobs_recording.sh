@@ -83,10 +83,10 @@ wrap "$tmp/made.pt" piece=900 buffer=2500 cpus=2 tasks=3 switch=700 >"$tmp/made.
 run one -j1 "$tmp/made.data"
 check "the text is long" [ "$(wc -l <"$tmp/one.out")" -gt 20000 ]
 check "nothing went wrong" grep -q "errors 0" "$tmp/one.err"
-again=$(ptxed -v -j2 --segment-size 2K -q "$tmp/made.data" 2>&1 | sed -n 's/.*: \([0-9]*\) segments, \([0-9]*\) of.*/\1 \2/p')
-read -r segments dropped <<<"$again"
-check "it was cut into segments ($segments), few decoded again ($dropped)" \
-    [ "${segments:-0}" -gt 10 -a $((${dropped:-99} * 4)) -lt "${segments:-0}" ]
+# How many of them are decoded again depends on which thread is faster; that most begin well,
+# test_segments.c tells.
+segments=$(segments_of --segment-size 2K "$tmp/made.data")
+check "it was cut into segments ($segments)" [ "${segments:-0}" -gt 10 ]
 
 jobs "two processors, three tasks" "$tmp/made.data"
 jobs "fields, times" --fields all --event:time --event:ip --offset "$tmp/made.data"
