@@ -6,6 +6,7 @@
 #include "recording_plan.h"
 #include "strand.h"
 #include "text_event.h"
+#include "unpack.h"
 #include "unzip.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ static void configure(const struct ptxed *x, struct ptl_session_config *config)
     *config = (struct ptl_session_config){
         .size = sizeof(*config),
         .unzip = &zstd_unzip,
+        .unpack = file_unpackers,
         .sysroot = o->sysroot ? o->sysroot : raw->sysroot,
         .buildid_dir = o->buildid_dir,
         .vdso_x64 = raw->vdso_x64,
@@ -165,6 +167,7 @@ static int source_enter(void *worker, const struct jobs_segment *segment)
     s->found.syncs = 0; /* what a segment that was dropped has found does not count */
     s->found.any = 0;
     s->found.report.count = 0;
+    s->found.report.kernel_errors = 0;
     return strand_enter(s, segment);
 }
 

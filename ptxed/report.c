@@ -35,8 +35,8 @@ static const struct {
     [PTL_SB_CAUSE_SPECIAL] = {"a mapping that the kernel made", "its code is in no file"},
     [PTL_SB_CAUSE_KERNEL] = {"no image of the kernel",
                              "record with --kcore, or name one with --kcore or --vmlinux"},
-    [PTL_SB_CAUSE_MODULE] = {"a kernel module", "its file (.ko, not compressed) below a directory "
-                                                "named with --sysroot will do, or --kcore"},
+    [PTL_SB_CAUSE_MODULE] = {"a kernel module", "its file (.ko) below a directory named with "
+                                                "--sysroot will do, or --kcore"},
     [PTL_SB_CAUSE_BPF] =
         {"code that the kernel made: a BPF program or a trampoline",
          "record as root, so that perf saves the code of BPF programs, or with --kcore"},
@@ -89,11 +89,21 @@ void report_missing(struct report *report, const struct ptl_sideband *sb, uint32
     add(report, &one);
 }
 
+void report_error(struct report *report, const struct ptl_session *session, uint64_t ip)
+{
+    if (ip >= ptl_session_kernel_start(session) && !report->kernel_errors++)
+        report->kernel_ip = ip;
+}
+
 void report_merge(struct report *report, struct report *more)
 {
     for (size_t i = 0; i < more->count; i++)
         add(report, &more->missing[i]);
     more->count = 0;
+    if (!report->kernel_errors)
+        report->kernel_ip = more->kernel_ip;
+    report->kernel_errors += more->kernel_errors;
+    more->kernel_errors = 0;
 }
 
 void report_clear(struct report *report)
@@ -161,11 +171,27 @@ static void report_files(const struct report *report, const char *prog,
                                        : causes[problems[i].cause].what);
 }
 
+/* --- code that is not as it ran ------------------------------------------------------------- */
+
+static void report_vmlinux(const struct report *report, const char *prog,
+                           const struct ptl_session *session)
+{
+    const char *vmlinux = ptl_session_vmlinux(session);
+
+    if (report->kernel_errors && vmlinux)
+        opts_error(prog,
+                   "%llu error%s in kernel code, first at 0x%llx: %s lacks what the kernel patches "
+                   "when it starts and as it runs; record with --kcore.",
+                   (ull)report->kernel_errors, report->kernel_errors == 1 ? "" : "s",
+                   (ull)report->kernel_ip, vmlinux);
+}
+
 /* --- all ---------------------------------------------------------------------------------- */
 
 void report_end(struct report *report, const char *prog, const struct ptl_session *session)
 {
     report_places(report, prog);
+    report_vmlinux(report, prog, session);
     report_files(report, prog, session);
     report_clear(report);
 }

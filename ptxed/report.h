@@ -19,6 +19,8 @@ struct missing {
 struct report {
     struct missing *missing;
     size_t count, cap;
+    uint64_t kernel_errors; /* of other kinds, in the kernel's code */
+    uint64_t kernel_ip;     /* the first one */
 };
 
 /* Before decoding: notes of the session; those only to know if `verbose`. */
@@ -27,6 +29,8 @@ void report_notes(const char *prog, const char *path, const struct ptl_session *
 /* Code was missing at `ip`. */
 void report_missing(struct report *report, const struct ptl_sideband *sb, uint32_t pid,
                     uint64_t ip);
+/* Trace and code contradict each other. Matters where the kernel's code is from a vmlinux. */
+void report_error(struct report *report, const struct ptl_session *session, uint64_t ip);
 /* Add what another report has found, and forget it there. */
 void report_merge(struct report *report, struct report *more);
 void report_clear(struct report *report);

@@ -286,6 +286,14 @@ static void listen(struct strand *s, const struct ptl_item *item)
         s->state.in_window = item->tsc >= s->rec->from;
 }
 
+static void report(struct strand *s, const struct ptl_error *error)
+{
+    if (error->status == PTL_NOMAP)
+        report_missing(&s->found.report, s->sb, s->state.pid, error->ip);
+    else
+        report_error(&s->found.report, s->rec->session, error->ip);
+}
+
 static int print_one(struct strand *s, const struct ptl_item *item)
 {
     struct printer *p = s->printer;
@@ -295,8 +303,8 @@ static int print_one(struct strand *s, const struct ptl_item *item)
     if (item->kind == PTL_ITEM_EVENT)
         s->found.syncs += item->u.event->type == PTL_EV_SYNC;
     if (s->state.shown && s->state.in_window && !is_false_end(s, item)) {
-        if (item->kind == PTL_ITEM_ERROR && item->u.error->status == PTL_NOMAP)
-            report_missing(&s->found.report, s->sb, s->state.pid, item->u.error->ip);
+        if (item->kind == PTL_ITEM_ERROR)
+            report(s, item->u.error);
         s->found.any = 1;
         update_lead(s);
         p->skip = s->skip;

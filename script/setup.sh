@@ -4,7 +4,7 @@
 #   script/setup.sh --test   and everything the tests use
 set -euo pipefail
 
-build=(gcc cmake ninja-build pkg-config libelf-dev libcapstone-dev libzstd-dev libc6-dev linux-libc-dev git bash gawk)
+build=(gcc cmake ninja-build pkg-config libelf-dev libcapstone-dev libzstd-dev liblzma-dev zlib1g-dev libc6-dev linux-libc-dev git bash gawk)
 test=(clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev libipt-dev linux-perf g++ gcc-multilib
     python3-minimal python3-jsonschema parallel slurm-wlm munge binutils busybox-static shellcheck file valgrind universal-ctags
     zsh fish mandoc groff-base lintian dpkg-dev abigail-tools debootstrap)

@@ -7,9 +7,12 @@ addresses that must come out are where nm says that the labels are, moved to whe
 that things ran.
 """
 import contextlib
+import gzip
 import io
+import lzma
 import os
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -216,6 +219,22 @@ for where in ('/boot/vmlinux-%s', '/usr/lib/debug/boot/vmlinux-%s', '/lib/module
     check('vmlinux in ' + os.path.dirname(where % 'R'), both, WANT_KERNEL, '--sysroot', root, status=1)
     os.remove(found)
 
+# Code that the kernel has patched: the trace has a return where the file has none. It is said what
+# may be wrong with the file, once, and not of a kernel that decodes.
+def patched(address):
+    return [mmap_kernel(K['_text'], 0x100000, '[kernel.kallsyms]_text', K['_text'])], \
+        run(10000, address, b'\x04') + run(20000, K['entry'], TNT_TAKEN)
+
+
+events, trace = patched(K['entry'])  # not taken: no return is
+wrong = record('patched.data', trace, events)
+err = check('patched kernel', wrong, WANT_KERNEL[:4] + WANT_KERNEL, '--vmlinux', kernel, status=1)
+same('patched kernel: what may be wrong', 'vmlinux lacks what the kernel patches' in err, True)
+same('patched kernel: once', err.count('patches'), 1)
+err = check('vmlinux by name, nothing wrong', record('right.data', run(20000, K['entry'], TNT_TAKEN),
+                                                     events), WANT_KERNEL, '--vmlinux', kernel)
+same('nothing wrong: nothing is said', 'patches' in err, False)
+
 other = vmlinux('other', 4096, '0x' + 'cd' * 20)
 with_id = record('id.data', TRACE, MAPS, {2: build_id('[kernel.kallsyms]', 'ab' * 20, 1)})
 place(other, release(root))
@@ -239,9 +258,40 @@ expected = WANT_KERNEL + want_module(M)
 check('module', both, expected, '--sysroot', root)
 compressed = record('xz.data', TRACE, [KERNEL_MAP, mmap_kernel(MODULE, 0x4000, NAME + '.xz')])
 check('module that was compressed, unpacked since', compressed, expected, '--sysroot', root)
-os.rename(root + NAME, root + NAME + '.xz')
-err = check('compressed module', compressed, WANT_KERNEL, '--sysroot', root, '--verbose', status=1)
-same('compressed module: why', 'made-up.ko.xz: compressed' in err, True)
+os.remove(root + NAME)
+
+# Compressed as distributions have them: unpacked by what they begin with, whatever the name.
+content = open(module, 'rb').read()
+# RFC 8878: magic, no flags, a window of 2 MiB, one raw block that is the last.
+zst = b'\x28\xb5\x2f\xfd\0\x58' + struct.pack('<I', 1 | len(content) << 3)[:3] + content
+packers = {'.xz': lzma.compress(content, check=lzma.CHECK_CRC32), '.gz': gzip.compress(content), '.zst': zst}
+for end, packed in packers.items():
+    place(file('packed', packed), root + NAME + end)
+    path = record('packed.data', TRACE, [KERNEL_MAP, mmap_kernel(MODULE, 0x4000, NAME + end)])
+    check('module in ' + end, path, expected, '--sysroot', root)
+    # Damage costs the module's code only; what is not whole is not taken for a module.
+    for cut in range(0, len(packed), 1 + len(packed) // 10):
+        place(file('packed', packed[:cut]), root + NAME + end)
+        check('%s cut at %d' % (end, cut), path, WANT_KERNEL, '--sysroot', root, status=1)
+    for at in range(0, len(packed), 1 + len(packed) // 10):
+        place(file('packed', packed[:at] + b'\xff\0' + packed[at + 2:]), root + NAME + end)
+        r = subprocess.run([ptxed, '--no-inst', '--sysroot', root, path], capture_output=True)
+        if r.returncode not in (0, 1):
+            hm.fail('damaged ' + end, 'byte %d: exit status %d' % (at, r.returncode))
+    os.remove(root + NAME + end)
+err = check('no module', compressed, WANT_KERNEL, '--sysroot', root, '--verbose', status=1)
+same('no module: why', 'made-up.ko.xz: the file is not there' in err, True)
+place(file('packed', b'BZh91AY&SY no unpacker'), root + NAME + '.xz')
+err = check('an unknown compression', compressed, WANT_KERNEL, '--sysroot', root, '--verbose', status=1)
+same('an unknown compression: why', 'no unpacker' in err, True)
+# A small file that unpacks to far more than a module: left at a bound, in bounded memory.
+repeat = struct.pack('<I', 1 << 1 | (128 << 10) << 3)[:3] + b'\x90'  # a block of 128 KiB
+place(file('packed', zst[:6] + repeat * 3200 + b'\1\0\0'), root + NAME + '.xz')
+limit = 700 << 20
+r = subprocess.run([ptxed, '--no-inst', '--sysroot', root, compressed], capture_output=True,
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+                   if 'ASAN_OPTIONS' not in os.environ else None)
+same('a bomb', r.returncode, 1)
 os.remove(root + NAME + '.xz')
 
 # By build id.

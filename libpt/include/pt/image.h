@@ -170,6 +170,10 @@ struct ptl_module {
 PTL_API int ptl_space_load_module(struct ptl_space *space, const char *path,
                                   const struct ptl_module *config) PTL_MUST_CHECK;
 
+/* The same for a section that holds the whole file: one that was compressed. */
+PTL_API int ptl_space_load_module_section(struct ptl_space *space, struct ptl_section *section,
+                                          const struct ptl_module *config) PTL_MUST_CHECK;
+
 /* The build id (NT_GNU_BUILD_ID). `*len`: the size of `id` (20 bytes is usual, 64 ample), then
  * the length of the build id.
  * Errors: PTL_NOMAP (there is none that fits), and those of ptl_space_load_elf(). */

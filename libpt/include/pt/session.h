@@ -32,6 +32,13 @@ struct ptl_decoder;
 #define PTL_SESSION_KEEP_RECORDS 0x1u /* all records, for ptl_sideband_get() */
 #define PTL_SESSION_NO_TIME      0x2u /* as if the trace had no time: records apply by position */
 
+/* An unpacker of files, by what they begin with. */
+struct ptl_unpack {
+    uint8_t magic[8];
+    uint8_t magic_size;
+    struct ptl_unzip unzip;
+};
+
 /* What the recording does not say, or says wrong. NULL and 0: as the recording has it. */
 struct ptl_session_config {
     size_t size; /* sizeof(struct ptl_session_config) */
@@ -50,6 +57,9 @@ struct ptl_session_config {
     const uint32_t *errata;        /* instead of the processor's */
     struct ptl_clock_config clock; /* fields that are not 0 replace the recording's */
     struct ptl_addr_range addr[4]; /* if one is used: replace the recording's filters */
+    /* For compressed kernel modules (tool/unzip.h has some); ended by one with magic_size 0. NULL:
+     * they are not unpacked. */
+    const struct ptl_unpack *unpack;
 };
 
 /* Errors: those of ptl_perf_open(); PTL_NOT_SUPPORTED if there is no Intel PT in the file;
@@ -82,6 +92,10 @@ struct ptl_session_note {
 };
 PTL_API const struct ptl_session_note *ptl_session_notes(const struct ptl_session *session,
                                                          size_t *count);
+
+/* The vmlinux that the kernel's code is from, or NULL. The kernel patches its code when it starts
+ * and as it runs, so this is not all as it ran; a kcore is. */
+PTL_API const char *ptl_session_vmlinux(const struct ptl_session *session);
 
 /* What was lost before it is decoded. */
 PTL_API const struct ptl_losses *ptl_session_losses(const struct ptl_session *session);

@@ -238,23 +238,37 @@ static int load(struct ptl_space *space, struct module *m)
     return ptl__load_end(space, before, status < 0 ? status : mapped);
 }
 
+int ptl_space_load_module_section(struct ptl_space *space, struct ptl_section *section,
+                                  const struct ptl_module *config)
+{
+    struct module m = {.config = config, .file = section};
+    struct ptl__elf elf;
+    int status;
+
+    if (!space || !section || !config || config->size != sizeof(*config))
+        return PTL_INVALID;
+    status = ptl__elf_open_section(&elf, section);
+    if (status < 0)
+        return status;
+    m.elf = &elf;
+    status = load(space, &m);
+    ptl__free(m.addr);
+    ptl__elf_close(&elf);
+    return status;
+}
+
 int ptl_space_load_module(struct ptl_space *space, const char *path,
                           const struct ptl_module *config)
 {
-    struct module m = {.config = config};
     struct ptl_section *section;
-    struct ptl__elf elf;
     int status;
 
     if (!space || !path || !config || config->size != sizeof(*config))
         return PTL_INVALID;
-    status = ptl__load_open(&section, &elf, path);
+    status = ptl_section_file(&section, path, 0, UINT64_MAX);
     if (status < 0)
-        return status;
-    m.elf = &elf;
-    m.file = section;
-    status = load(space, &m);
-    ptl__free(m.addr);
-    ptl__load_close(section, &elf);
+        return status == PTL_INVALID ? PTL_BAD_IMAGE : status;
+    status = ptl_space_load_module_section(space, section, config);
+    ptl_section_unref(section);
     return status;
 }

@@ -4,15 +4,17 @@
  *
  * The records of the kernel's mappings say where each module was. Its file is below the sysroot
  * under the name recorded, without .xz or the like if somebody has unpacked it, or in perf's
- * build-id cache. Where its sections are says /sys/module, of the sysroot or of this machine; else
- * they are laid out as the kernel does. What they call is found by name in kcore_dir/kallsyms, in
- * the vmlinux, or in /proc/kallsyms of this machine.
+ * build-id cache; what is compressed is unpacked (unpack.c). Where its sections are says
+ * /sys/module, of the sysroot or of this machine; else they are laid out as the kernel does. What
+ * they call is found by name in kcore_dir/kallsyms, in the vmlinux, or in /proc/kallsyms of this
+ * machine.
  */
 #include "base/alloc.h"
 #include "image/below.h"
 #include "image/names.h"
 #include "image/section.h"
 #include "session/session.h"
+#include "session/unpack.h"
 #include "sideband/cache.h"
 
 #include <errno.h>
@@ -21,7 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_SIZE 4096
+#define PATH_SIZE  4096
+#define UNPACK_ALL ((uint64_t)1 << 30) /* of all modules together */
 
 struct modules {
     struct ptl_session *session;
@@ -29,6 +32,8 @@ struct modules {
     struct ptl__names names; /* symbols */
     struct ptl__names seen;  /* files: a module is loaded once */
     char name[256];          /* of the module at hand, as /sys has it */
+    const struct ptl_unpack *unpack;
+    uint64_t budget; /* of bytes that are unpacked */
     unsigned count, lost;
     char why[PATH_SIZE]; /* the first that could not be used */
 };
@@ -125,12 +130,12 @@ static const struct ptl_perf_build_id *id_of(const struct ptl_session *s, const 
     return NULL;
 }
 
-static int is_other_build(const struct ptl_perf_build_id *wanted, const char *path)
+static int is_other_build(const struct ptl_perf_build_id *wanted, const struct ptl_section *section)
 {
     uint8_t id[64];
     size_t len = sizeof(id);
 
-    return wanted && ptl_elf_build_id(path, id, &len) == 0 &&
+    return wanted && ptl_section_build_id(section, id, &len) == 0 &&
            (len > wanted->size || memcmp(id, wanted->id, len) != 0);
 }
 
@@ -140,10 +145,16 @@ static int try_file(struct modules *m, const char *path, uint64_t addr,
 {
     const struct ptl_module module = {
         .size = sizeof(module), .base = addr, .context = m, .where = where, .resolve = resolve};
+    struct ptl__unpacked file;
+    int status = ptl__unpack(&file, path, m->unpack, &m->budget);
 
-    if (is_other_build(id, path))
-        return PTL_BAD_CONFIG;
-    return ptl_space_load_module(m->session->base, path, &module);
+    if (status < 0)
+        return status;
+    status = is_other_build(id, file.section)
+                 ? PTL_BAD_CONFIG
+                 : ptl_space_load_module_section(m->session->base, file.section, &module);
+    ptl__unpack_free(&file);
+    return status;
 }
 
 static int try_cache(struct modules *m, const char *dir, const struct ptl_perf_build_id *id,
@@ -158,15 +169,46 @@ static int try_cache(struct modules *m, const char *dir, const struct ptl_perf_b
     return PTL_BAD_FILE;
 }
 
+/* The file of this name below the sysroot. */
+static int try_name(struct modules *m, const char *root, const char *name, uint64_t addr,
+                    const struct ptl_perf_build_id *id)
+{
+    char path[PATH_SIZE];
+
+    return ptl__below(path, sizeof(path), root, name) < 0 ? PTL_BAD_FILE
+                                                          : try_file(m, path, addr, id);
+}
+
+/* The file under the name recorded; one that somebody has unpacked beside it comes first. */
+static int try_names(struct modules *m, const char *root, const char *name, uint64_t addr,
+                     const struct ptl_perf_build_id *id)
+{
+    size_t plain = plain_length(name);
+    char file[PATH_SIZE];
+    int status = PTL_BAD_FILE;
+
+    if (*name != '/' || plain >= sizeof(file))
+        return PTL_BAD_FILE;
+    if (name[plain]) {
+        memcpy(file, name, plain);
+        file[plain] = '\0';
+        status = try_name(m, root, file, addr, id);
+    }
+    return status == 0 || status == PTL_NOMEM ? status : try_name(m, root, name, addr, id);
+}
+
 static const char *reason(const char *filename, int status)
 {
+    int packed = filename[plain_length(filename)] != 0;
+
     if (*filename == '[')
         return "its file is not recorded";
     if (status == PTL_BAD_CONFIG)
         return "the file is another build than the one that ran";
     if (status == PTL_BAD_FILE)
-        return filename[plain_length(filename)] ? "compressed: unpack it beside"
-                                                : "the file is not there";
+        return packed ? "the file is not there, or cannot be unpacked" : "the file is not there";
+    if (status == PTL_BAD_IMAGE && packed)
+        return "no module in it, or no unpacker for it: unpack it beside";
     return ptl_strstatus(status);
 }
 
@@ -175,16 +217,11 @@ static int load_one(struct modules *m, const struct ptl_session_config *config,
 {
     const char *name = map->filename;
     const struct ptl_perf_build_id *id = id_of(m->session, name);
-    size_t plain = plain_length(name);
-    char path[PATH_SIZE], file[PATH_SIZE];
-    int status = PTL_BAD_FILE;
+    int status;
 
     m->count++;
     set_name(m, name);
-    snprintf(file, sizeof(file), "%.*s", (int)plain, name);
-    if (*name == '/' && plain < sizeof(file) &&
-        ptl__below(path, sizeof(path), config->sysroot, file) == 0)
-        status = try_file(m, path, map->addr, id);
+    status = try_names(m, config->sysroot, name, map->addr, id);
     if (status == 0 || status == PTL_NOMEM || try_cache(m, config->buildid_dir, id, map->addr) == 0)
         return status == PTL_NOMEM ? status : 0;
     if (!m->lost++)
@@ -237,7 +274,7 @@ static int load_all(struct modules *m, const struct ptl_session_config *config)
 
 int ptl__session_modules(struct ptl_session *s, const struct ptl_session_config *config)
 {
-    struct modules m = {.session = s};
+    struct modules m = {.session = s, .unpack = config->unpack, .budget = UNPACK_ALL};
     int status;
 
     m.root = config->sysroot ? config->sysroot : ptl__session_is_here(s) ? "" : NULL;

@@ -190,6 +190,11 @@ const struct ptl_session_note *ptl_session_notes(const struct ptl_session *s, si
     return s->notes;
 }
 
+const char *ptl_session_vmlinux(const struct ptl_session *s)
+{
+    return s->have_kcore ? NULL : s->vmlinux;
+}
+
 const struct ptl_losses *ptl_session_losses(const struct ptl_session *s)
 {
     return &s->losses;

@@ -7,6 +7,7 @@
  *   records.c  the recording's records into sidebands
  *   kernel.c   kernel images
  *   modules.c  kernel modules, where no kcore has them
+ *   unpack.c   compressed files
  *   bpf.c      code of BPF programs, from the header
  *   vdso.c     the [vdso] of this machine
  *   seek.c     where to begin for a time
