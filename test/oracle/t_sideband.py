@@ -140,6 +140,19 @@ for text, offsets in (('', [0, 1, 0x800, 0x801, 0x802]),
                 'GenuineIntel,6,94,3', '--filter', text, image=None)
     same('filter: ' + text, hexes(decode(path)[0]), hexes([HERE + o for o in offsets]))
 
+# Wherever the file is mapped: twice in one process, the parts of its range in two mappings.
+there = 0x601000
+jumps = shutil.copy(jumps, os.path.join(tmp, 'jumps'))
+path = make('filter twice', run(10000, HERE) + run(20000, there),
+            [mmap_at(HERE, jumps, 9980), mmap_at(there, jumps, 9990)], '--cpuid',
+            'GenuineIntel,6,94,3', '--filter', 'filter 0x0/0x900@' + jumps, image=None)
+same('filter: two mappings', hexes(decode(path)[0]),
+     hexes([base + o for base in (HERE, there) for o in (0, 1, 0x800, 0x801, 0x802)]))
+path = make('filter stop', run(10000, HERE) + run(20000, there),
+            [mmap_at(HERE, jumps, 9980), mmap_at(there, jumps, 9990)], '--cpuid',
+            'GenuineIntel,6,94,3', '--filter', 'stop 0x800/0x10@' + jumps, image=None)
+same('filter: two mappings, stop', hexes(decode(path)[0]), hexes([HERE, HERE + 1, there, there + 1]))
+
 # Selection and fields.
 switches = os.path.join(tmp, 'switches.data')
 check('select by pid', switches, 'b', '--select:pid', '200', oracle=False)

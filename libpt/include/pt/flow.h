@@ -73,6 +73,9 @@ struct ptl_flow_config {
     uint32_t errata; /* PTL_ERR_* */
     uint32_t flags;  /* PTL_FLOW_* */
     struct ptl_addr_range addr[4];
+    /* More ranges: a filter of a file is wherever the file is mapped. Must outlive the flow. */
+    const struct ptl_addr_range *more_addr;
+    size_t more_addr_count;
 };
 
 /* --- items ---------------------------------------------------------------- */

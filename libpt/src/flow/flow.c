@@ -63,6 +63,8 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
     f->space = c.space;
     f->cursor = c.cursor;
     memcpy(f->addr, c.addr, sizeof(f->addr));
+    f->more_addr = c.more_addr;
+    f->more_addr_count = c.more_addr ? c.more_addr_count : 0;
     ptl__bind_init(&f->bind, &c);
     start(f);
     if (open_view(f) < 0) {
@@ -126,21 +128,30 @@ uint64_t ptl_flow_skipped(const struct ptl_flow *flow)
     return flow->skipped;
 }
 
+/* What ranges say of an address. */
+struct filtered {
+    int filters, inside, stopped;
+};
+
+static void ask(struct filtered *f, const struct ptl_addr_range *ranges, size_t count, uint64_t ip)
+{
+    for (const struct ptl_addr_range *r = ranges; r < ranges + count; r++) {
+        int in = ip >= r->a && ip <= r->b;
+
+        f->filters |= r->config == 1;
+        f->inside |= r->config == 1 && in;
+        f->stopped |= r->config == 2 && in;
+    }
+}
+
 int ptl__flow_filter(const struct ptl_flow *f, uint64_t ip)
 {
-    int filters = 0, inside = 0;
+    struct filtered found = {0};
 
-    for (size_t i = 0; i < sizeof(f->addr) / sizeof(f->addr[0]); i++) {
-        const struct ptl_addr_range *r = &f->addr[i];
-        int in = ip >= r->a && ip <= r->b;
-        if (r->config == 2 && in)
-            return 0;
-        if (r->config != 1)
-            continue;
-        filters = 1;
-        inside |= in;
-    }
-    return inside || !filters;
+    ask(&found, f->addr, sizeof(f->addr) / sizeof(f->addr[0]), ip);
+    if (f->more_addr_count)
+        ask(&found, f->more_addr, f->more_addr_count, ip);
+    return !found.stopped && (found.inside || !found.filters);
 }
 
 /* --- decoding ------------------------------------------------------------------------ */

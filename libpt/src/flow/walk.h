@@ -56,6 +56,8 @@ struct ptl_flow {
     struct ptl__bind bind;
     struct ptl__step step;
     struct ptl_addr_range addr[4];
+    const struct ptl_addr_range *more_addr;
+    size_t more_addr_count;
 
     /* where execution is */
     uint64_t ip;

@@ -90,6 +90,8 @@ static int set_up(struct ptl_session *s, const char *path, const struct ptl_sess
 
     ptl__session_setup(s, config);
     if (status == 0)
+        status = ptl__session_filters(s, config);
+    if (status == 0)
         status = note_problems(s);
     if (status == 0) {
         ptl__losses_file(&s->losses, s->perf);
@@ -147,6 +149,7 @@ void ptl_session_close(struct ptl_session *s)
         ptl_space_free(s->base);
     ptl_perf_close(s->perf);
     ptl__free(s->notes);
+    ptl__free(s->filters);
     ptl__free(s->beside);
     ptl__free(s->vmlinux);
     ptl__free(s);

@@ -3,7 +3,8 @@
  * session.h - what the files of this room share.
  *
  *   session.c  opening, and what users ask for
- *   setup.c    processor, timing, filters
+ *   setup.c    processor, timing
+ *   filters.c  address filters
  *   records.c  the recording's records into sidebands
  *   kernel.c   kernel images
  *   modules.c  kernel modules, where no kcore has them
@@ -29,6 +30,8 @@ struct ptl_session {
     struct ptl_time_conv time; /* mult 0: none */
     uint64_t tsc_high;         /* bits above the 56 of a TSC packet */
     uint64_t kernel_start;
+    struct ptl_addr_range *filters;
+    size_t filter_count, filter_cap;
     struct ptl_losses losses;
     struct ptl_session_note *notes;
     size_t note_count, note_cap;
@@ -46,6 +49,9 @@ int ptl__session_note(struct ptl_session *session, uint8_t severity, const char 
 
 /* setup.c */
 void ptl__session_setup(struct ptl_session *session, const struct ptl_session_config *config);
+
+/* filters.c: into session->flow. Returns 0 or PTL_NOMEM. */
+int ptl__session_filters(struct ptl_session *session, const struct ptl_session_config *config);
 
 /* kernel.c: into session->base. */
 int ptl__session_kernel(struct ptl_session *session, const struct ptl_session_config *config);

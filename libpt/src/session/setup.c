@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * setup.c - what the recording says about processor, timing and filters.
+ * setup.c - what the recording says about processor and timing.
  *
  * The event's config holds the bits of IA32_RTIT_CTL, except bit 0 ("pt": the user chose
  * BranchEn himself; without it the kernel always sets it). Source: SDM vol. 3, "IA32_RTIT_CTL
@@ -8,7 +8,6 @@
  */
 #include "session/session.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define CONFIG_PT     (1ull << 0)
@@ -89,103 +88,6 @@ static void set_flags(struct ptl_session *s, const struct ptl_session_config *co
         s->flow.flags |= PTL_FLOW_DISTNT;
 }
 
-/* --- filters ------------------------------------------------------------------------ */
-
-/* A filter: ranges of the kernel, or of files. */
-struct filter {
-    struct ptl_addr_range range;
-    const char *file; /* NULL: the range is one of addresses */
-    size_t file_len;
-};
-
-/* Names of files may have blanks: one ends at a comma, a newline, or where the next item begins. */
-static size_t file_length(const char *text)
-{
-    static const char *const items[] = {" filter ", " stop ", " start "};
-    size_t n = strcspn(text, ",\n");
-
-    for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++) {
-        const char *next = strstr(text, items[i]);
-
-        if (next && (size_t)(next - text) < n)
-            n = (size_t)(next - text);
-    }
-    return n;
-}
-
-/* One "filter START/SIZE[@FILE]" or "stop START/SIZE[@FILE]". Returns the rest of the text, or
- * NULL. */
-static const char *parse_filter(const char *text, struct filter *filter)
-{
-    struct ptl_addr_range *range = &filter->range;
-    size_t word = strcspn(text, " ");
-    uint64_t size;
-    char *end;
-
-    *filter = (struct filter){.file = NULL};
-    range->config = word == 6 && memcmp(text, "filter", 6) == 0 ? 1
-                    : word == 4 && memcmp(text, "stop", 4) == 0 ? 2
-                                                                : 0;
-    if (!range->config || text[word] != ' ')
-        return NULL;
-    range->a = strtoull(text + word + 1, &end, 0);
-    if (*end != '/')
-        return NULL;
-    size = strtoull(end + 1, &end, 0);
-    if (!size)
-        range->config = 0;
-    range->b = range->a + size - 1;
-    if (*end != '@')
-        return end;
-    filter->file = end + 1;
-    filter->file_len = file_length(end + 1);
-    return filter->file + filter->file_len;
-}
-
-/* The kernel applies a range of a file wherever the file is mapped. Here it is where it was mapped
- * first: children have it at the same place. Returns 0 if it never was. */
-static int find_mapped(const struct ptl_session *s, struct filter *filter)
-{
-    struct ptl_addr_range *range = &filter->range;
-    struct ptl_perf_iter iter = {0};
-    struct ptl_perf_record record;
-
-    while (ptl_perf_next(s->perf, &iter, &record) > 0) {
-        const struct ptl_rec_mmap *map = &record.record.u.mmap;
-
-        if (record.status ||
-            (record.record.type != PTL_REC_MMAP && record.record.type != PTL_REC_MMAP2) ||
-            range->a - map->pgoff >= map->len ||
-            strncmp(map->filename, filter->file, filter->file_len) != 0 ||
-            map->filename[filter->file_len])
-            continue;
-        range->a += map->addr - map->pgoff;
-        range->b += map->addr - map->pgoff;
-        return 1;
-    }
-    return 0;
-}
-
-static void set_filters(struct ptl_session *s, const struct ptl_session_config *config)
-{
-    const char *text = s->pt->info.filter;
-    unsigned n = 0;
-
-    for (size_t i = 0; i < 4; i++)
-        n += config->addr[i].config != 0;
-    if (n) {
-        memcpy(s->flow.addr, config->addr, sizeof(s->flow.addr));
-        return;
-    }
-    while (text && *text && n < 4) {
-        struct filter filter;
-
-        text = parse_filter(text + strspn(text, " ,\n"), &filter);
-        if (text && filter.range.config && (!filter.file || find_mapped(s, &filter)))
-            s->flow.addr[n++] = filter.range;
-    }
-}
-
 void ptl__session_setup(struct ptl_session *s, const struct ptl_session_config *config)
 {
     const struct ptl_perf_queue *queue;
@@ -197,7 +99,6 @@ void ptl__session_setup(struct ptl_session *s, const struct ptl_session_config *
     set_clock(s, config);
     set_time(s, config);
     set_flags(s, config);
-    set_filters(s, config);
     s->kernel_start = config->kernel_start;
     if (!s->kernel_start) /* the upper half; 3 GB in 32-bit kernels */
         s->kernel_start =
