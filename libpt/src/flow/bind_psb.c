@@ -123,6 +123,8 @@ static int read_psbplus(struct ptl__bind *b, struct ptl__psbplus *p)
     memset(&b->last, 0, sizeof(b->last));
     b->psb = ptl__bind_offset(b, b->here);
     do {
+        while (b->pos < b->end && !*b->pos) /* PAD, many of them */
+            b->pos++;
         status = ptl__bind_read(b, &packet);
         if (status == 0)
             status = take(b, p, &packet);
@@ -254,6 +256,44 @@ static int check_states(struct ptl__bind *b, const struct ptl__psbplus *p)
         return PTL_BAD_STATUS_UPDATE;
     }
     return 0;
+}
+
+int ptl__bind_psb_quick(struct ptl__bind *b, const uint8_t *at, struct ptl__psbplus *p)
+{
+    const uint8_t *pos = b->pos, *here = b->here;
+    struct ptl_last_ip last = b->last;
+    struct ptl_clock clock = b->clock;
+    struct ptl_packet packet;
+    uint32_t decode = b->decode;
+    uint64_t psb = b->psb;
+
+    b->pos = at;
+    if (ptl__bind_read(b, &packet) == 0 && packet.type == PTL_PKT_PSB) {
+        ptl__bind_clock(b, &packet, 0);
+        if (read_psbplus(b, p) == 0 && !p->ovf && !p->mnt && check_states(b, p) == 0) {
+            b->after_pge = 0;
+            if (p->have_mode)
+                learn_mode(b, p);
+            return 1;
+        }
+    }
+    b->pos = pos;
+    b->here = here;
+    b->last = last;
+    b->clock = clock;
+    b->decode = decode;
+    b->psb = psb;
+    return 0;
+}
+
+void ptl__bind_psb_steps(struct ptl__bind *b, const struct ptl__psbplus *p)
+{
+    push_states(b, p, PTL_EV_PSB);
+}
+
+uint8_t ptl__psb_mode(const struct ptl__psbplus *p)
+{
+    return mode_of(p);
 }
 
 int ptl__bind_psb(struct ptl__bind *b, const struct ptl_packet *packet)

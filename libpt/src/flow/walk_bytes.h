@@ -23,6 +23,7 @@
 #define LOW_FUP      0x1d
 #define BYTE_MODE    0x99
 #define BYTE_MTC     0x59
+#define BYTE_PSB     0x82 /* the second */
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -10,53 +10,7 @@
  * It takes TNT, TIP, PAD, time, TIP.PGD and TIP.PGE. Between packets nothing has run since
  * trace was used, so the state is small; what has no memo is left to the slow path.
  */
-#include "flow/memo.h"
-#include "flow/unfold.h"
-#include "flow/walk_bytes.h"
-
-#include <string.h>
-
-#define likely(x)   __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-
-/* Kept in registers: never passed to a function that is not inlined. */
-struct regs {
-    struct ptl__node *node; /* where execution is; NULL: at count.ip */
-    struct ptl__node *last; /* the last block that ran here; NULL: none */
-    void *const *slots;     /* of memos */
-    size_t mask;
-    void *const *stretches;
-    size_t stretch_mask;
-    int credit;    /* of stretches: how well they have done */
-    int events;    /* an event that is not told has happened */
-    uint64_t bits; /* the oldest is the top bit */
-    unsigned n;    /* bits left */
-    uint64_t last_ip;
-    uint64_t insns, blocks, runs;
-    const uint8_t *p; /* the next packet */
-};
-
-/* Calls one that is not: on a copy. */
-#define SPILLED(r, call)                                                                           \
-    __extension__({                                                                                \
-        struct regs spilled = (r);                                                                 \
-        int value = (call);                                                                        \
-        (r) = spilled;                                                                             \
-        value;                                                                                     \
-    })
-
-struct count {
-    struct ptl_flow *f;
-    const uint8_t *end; /* no packet is read from here on */
-    const uint8_t *end_of_stretches;
-    uint64_t ip;              /* where execution is, if that is no known block */
-    uint64_t offset;          /* of the bits at hand */
-    uint64_t pge_runs;        /* regs.runs when TIP.PGE gave the position; UINT64_MAX: it did not */
-    const uint8_t *stretches; /* 1 for each byte that one may begin with */
-    int few;                  /* nobody asks when tracing is switched off and on */
-    int coverage;             /* uses of memos are counted */
-    int status;
-};
+#include "flow/walk_count.h"
 
 /* The bytes that a stretch may begin with: TNT8, TIP; TIP.PGD. */
 #define B2(odd)         1, odd
@@ -82,14 +36,6 @@ static const uint8_t *end_of_packets(const struct ptl_flow *f)
     return f->progress < end ? f->progress : end;
 }
 
-static void load_memos(struct regs *r, const struct ptl_flow *f)
-{
-    r->slots = f->view->memos.slots;
-    r->mask = f->view->memos.nslots - 1;
-    r->stretches = f->view->stretches.slots;
-    r->stretch_mask = f->view->stretches.nslots - 1;
-}
-
 static void enter(struct count *s, struct regs *r, struct ptl_flow *f)
 {
     memset(s, 0, sizeof(*s));
@@ -112,18 +58,8 @@ static void enter(struct count *s, struct regs *r, struct ptl_flow *f)
     }
 }
 
-/* The time of events that are not told, before it goes on. */
-INLINE void take_tsc(struct ptl_flow *f, struct regs *r)
-{
-    uint64_t tsc;
-
-    if (r->events && ptl_clock_query(&f->bind.clock, &tsc, NULL, NULL) == 0)
-        f->ev_tsc = tsc;
-    r->events = 0;
-}
-
 /* Hand over what ran. */
-static void flush(struct count *s, struct regs *r)
+void ptl__count_flush(struct count *s, struct regs *r)
 {
     struct ptl_flow *f = s->f;
 
@@ -136,11 +72,11 @@ static void flush(struct count *s, struct regs *r)
 }
 
 /* - and the last block of it. */
-static void flush_last(struct count *s, struct regs *r)
+void ptl__count_flush_last(struct count *s, struct regs *r)
 {
     struct ptl_flow *f = s->f;
 
-    flush(s, r);
+    ptl__count_flush(s, r);
     if (s->coverage)
         ptl__unfold_memo(f->view, &f->trial);
     if (!r->last)
@@ -155,7 +91,7 @@ static void leave(struct count *s, struct regs *r)
 {
     struct ptl_flow *f = s->f;
 
-    flush_last(s, r);
+    ptl__count_flush_last(s, r);
     f->credit = r->credit;
     f->bind.pos = r->p;
     f->bind.last.ip = r->last_ip;
@@ -169,73 +105,6 @@ static void leave(struct count *s, struct regs *r)
     f->step.count = (uint16_t)r->n;
     f->step.bits = r->bits >> (64 - r->n);
     f->step.offset = s->offset;
-}
-
-/* --- memos ----------------------------------------------------------------------------- */
-
-/* What the packet does at the node. NULL: the slow path is to decide. */
-INLINE struct ptl__memo *look(const struct count *s, struct regs *r, enum ptl__memo_kind kind,
-                              uint64_t key)
-{
-    struct ptl__memo *m = ptl__memo_look(r->slots, r->mask, r->node, kind, key);
-
-    if (likely(m))
-        return m;
-    m = ptl__memo_make(s->f, r->node, kind, key);
-    load_memos(r, s->f);
-    return m;
-}
-
-INLINE int depth_after(const struct ptl__retstack *stack, const struct ptl__effect *e)
-{
-    int count = (int)stack->count + e->move;
-
-    count = count < e->low ? e->low : count;
-    return count > e->high ? e->high : count;
-}
-
-/* `max` entries are written, whatever their number: a count would be mispredicted. */
-INLINE void apply_stack(struct ptl__retstack *stack, const struct ptl__effect *e,
-                        struct ptl__node *const *push, size_t max)
-{
-    ptl__ret_room(stack);
-    stack->count = (unsigned)depth_after(stack, e);
-    stack->top += (unsigned)e->move;
-    memcpy(&stack->caller[stack->top - e->npush], push, max * sizeof(struct ptl__node *));
-}
-
-INLINE void use(const struct count *s, struct regs *r, struct ptl__memo *m)
-{
-    r->insns += m->insns;
-    r->blocks += m->blocks;
-    r->runs += m->runs;
-    r->last = m->last;
-    r->node = m->next;
-    if (s->coverage)
-        m->uses++;
-    apply_stack(&s->f->rets, &m->stack, m->push, MEMO_PUSH);
-}
-
-/* The memo ends with a compressed return. Returns the block it goes to, or NULL: not known. */
-static struct ptl__node *find_return(struct count *s)
-{
-    struct ptl__retstack *rets = &s->f->rets;
-    uint8_t mode = s->f->mode ? s->f->mode : PTL_MODE_64;
-
-    s->ip = ptl__mode_ip(mode, ptl__ret_ip(rets, rets->top));
-    return ptl__memo_return(s->f, s->ip, rets->caller[rets->top]);
-}
-
-INLINE struct ptl__node *take_return(struct count *s, uint8_t mode)
-{
-    struct ptl__retstack *rets = &s->f->rets;
-    struct ptl__node *caller = rets->caller[rets->top - 1];
-
-    rets->count--;
-    rets->top--;
-    if (likely(caller && caller->mode == mode && caller->succ[0]))
-        return caller->succ[0];
-    return find_return(s);
 }
 
 /* --- TNT, TIP ---------------------------------------------------------------------------- */
@@ -400,243 +269,16 @@ INLINE int use_stretch(struct count *s, struct regs *r)
     return 1;
 }
 
-/* --- tracing switched off and on ----------------------------------------------------------- */
-
-/* The event, told now. */
-static struct ptl_event *put_event(struct ptl_flow *f, enum ptl_event_type type, uint64_t offset)
-{
-    struct ptl_event *ev = &f->events[f->nevents++];
-    struct ptl_item *item;
-
-    ptl__put_ran(f);
-    ptl__bind_event(&f->bind, ev, type);
-    ev->offset = offset;
-    item = &f->items[f->n++];
-    item->kind = PTL_ITEM_EVENT;
-    item->flags = f->speculative ? PTL_ITEM_SPECULATIVE : 0;
-    item->ninsn = 0;
-    item->size = 0;
-    item->offset = offset;
-    item->tsc = ev->tsc;
-    item->u.event = ev;
-    return ev;
-}
-
-struct told {
-    enum ptl_event_type type;
-    int have_ip;
-    uint64_t ip, from; /* from: where it comes from, or would have resumed */
-    const uint8_t *p;  /* the packet it is told with */
-};
-
-/* The event happens. Returns 0 or a negative status. */
-static int tell(struct count *s, struct regs *r, const struct told *told)
-{
-    struct ptl_flow *f = s->f;
-    enum ptl_event_type type = told->type;
-    uint64_t offset = ptl__bind_offset(&f->bind, told->p);
-    struct ptl_event *ev, silent;
-    int status;
-
-    if (s->few) {
-        r->events = 1;
-        return 0;
-    }
-    flush(s, r);
-    if (f->flags & PTL_FLOW_FEW_EVENTS) {
-        ev = &silent;
-        ptl__bind_event(&f->bind, ev, type);
-        ev->offset = offset;
-    } else {
-        ev = put_event(f, type, offset);
-    }
-    ev->have_ip = (uint8_t)told->have_ip;
-    ev->ip = told->ip;
-    if (type == PTL_EV_ENABLED)
-        ev->u.enabled.resumed = told->ip == told->from;
-    else if (type == PTL_EV_ASYNC_DISABLED)
-        ev->u.async_disabled.at = told->from;
-    else if (type == PTL_EV_ASYNC_BRANCH)
-        ev->u.async_branch.from = told->from;
-    if (ev->have_tsc)
-        f->ev_tsc = ev->tsc;
-    if (!f->cursor)
-        return 0;
-    flush_last(s, r); /* blocks may go */
-    status = ptl__flow_cursor(f, ev);
-    load_memos(r, f);
-    return status;
-}
-
-/* Where a TIP.PGE resumes, if the block was the last. */
-static uint64_t resume_ip(const struct ptl__node *node)
-{
-    switch (node->iclass) {
-    case PTL_INSN_CALL_IND:
-    case PTL_INSN_FAR_CALL:
-        return ptl__mode_ip(node->mode, ptl__node_end(node));
-    case PTL_INSN_MOV_CR3:
-        return ptl__node_end(node) - node->last_size;
-    default:
-        return 0;
-    }
-}
-
-static int take_pgd(struct count *s, struct regs *r)
-{
-    struct ptl_flow *f = s->f;
-    int have_ip = *r->p >> 5 != PTL_IPC_SUPPRESSED;
-    struct ptl__memo *m;
-    uint64_t ip = 0;
-    unsigned size = have_ip ? ptl__peek_ip(r->p, r->last_ip, &ip) : 1;
-
-    /* Without address it may bind to an instruction that has run before. */
-    if (!size || ptl__flow_full(f) || (!have_ip && f->at.valid && !r->last) ||
-        !(m = look(s, r, have_ip ? MEMO_PGD : MEMO_PGD0, ip)))
-        return 0;
-    use(s, r, m);
-    s->ip = m->next ? ip : resume_ip(r->last);
-    r->node = NULL;
-    s->pge_runs = UINT64_MAX;
-    if (have_ip) {
-        r->last_ip = ip;
-        f->bind.last.have_ip = 1;
-    }
-    f->bind.last.suppressed = !have_ip;
-    f->enabled = f->bind.enabled = 0;
-    r->p = ptl__skip_pad(r->p + size, f->bind.end);
-    s->status = tell(s, r, &(struct told){PTL_EV_DISABLED, have_ip, ip, 0, r->p});
-    return s->status == 0;
-}
-
-/* A MODE.Exec at `p` that changes nothing, with a TIP.PGE behind. Returns where that is. */
-static const uint8_t *skip_mode(const struct count *s, const uint8_t *p)
-{
-    struct ptl__bind *b = &s->f->bind;
-    uint8_t iflag = p[1] >> 2 & 1;
-    const uint8_t *next;
-
-    if (*p != BYTE_MODE || p[1] >> 5 || !b->have_mode || b->mode != ptl__exec_mode(p[1]) ||
-        ((b->flags & PTL_FLOW_IFLAGS) && (!b->have_iflag || b->iflag != iflag)))
-        return NULL;
-    next = ptl__skip_pad(p + 2, b->end);
-    if (next >= s->end || IP_LOW(*next) != LOW_PGE || !(*next >> 5))
-        return NULL;
-    b->have_iflag = 1;
-    b->iflag = iflag;
-    return next;
-}
-
-/* Nothing but time before the next TIP.PGE? Returns 0 if the slow path is to go on. */
-static int find_pge(struct count *s, struct regs *r)
-{
-    for (;;) {
-        const uint8_t *p = r->p = ptl__skip_pad(r->p, s->f->bind.end);
-
-        if (p >= s->end)
-            return 0;
-        if (IP_LOW(*p) == LOW_PGE)
-            return 1;
-        take_tsc(s->f, r);
-        p = *p == BYTE_MODE ? skip_mode(s, p) : ptl__take_time(&s->f->bind, p);
-        if (!p)
-            return 0;
-        r->p = p;
-    }
-}
-
-static int take_pge(struct count *s, struct regs *r)
-{
-    struct ptl_flow *f = s->f;
-    struct ptl__memo *m;
-    uint64_t ip;
-    unsigned size;
-    uint64_t resume;
-
-    if (ptl__flow_full(f) || !find_pge(s, r) || !(size = ptl__peek_ip(r->p, r->last_ip, &ip)))
-        return 0;
-    resume = s->ip;
-    s->ip = r->last_ip = ip;
-    f->bind.last.have_ip = 1;
-    f->bind.last.suppressed = 0;
-    f->enabled = f->bind.enabled = 1;
-    s->status = tell(s, r, &(struct told){PTL_EV_ENABLED, 1, ip, resume, r->p});
-    s->pge_runs = r->runs;
-    f->at.valid = 0;
-    f->since = 0;
-    r->p += size;
-    r->node = NULL;
-    m = s->status == 0 ? look(s, r, MEMO_PGE, ip) : NULL;
-    if (m)
-        r->node = m->next;
-    return m != NULL;
-}
-
-/* FUP at `p`, then TIP or TIP.PGD: an interrupt, exception. Returns 0 if the slow path is to go on.
- */
-static int take_fup(struct count *s, struct regs *r)
-{
-    struct ptl_flow *f = s->f;
-    struct told told = {.type = PTL_EV_ASYNC_BRANCH, .have_ip = 1};
-    unsigned size = ptl__peek_ip(r->p, r->last_ip, &told.from);
-    struct ptl__node *last = r->last;
-    struct ptl__memo *m;
-
-    if (!size || ptl__flow_full(f) || (f->errata & (PTL_ERR_SKD022 | PTL_ERR_BDM64)))
-        return 0;
-    told.p = ptl__skip_pad(r->p + size, f->bind.end);
-    if (told.p >= s->end)
-        return 0;
-    told.ip = told.from;
-    if (IP_LOW(*told.p) == LOW_PGD) {
-        told.type = PTL_EV_ASYNC_DISABLED;
-        told.have_ip = *told.p >> 5 != PTL_IPC_SUPPRESSED;
-    } else if (IP_LOW(*told.p) != LOW_TIP) {
-        return 0;
-    }
-    size = told.have_ip ? ptl__peek_ip(told.p, told.from, &told.ip) : 1;
-    if (!size || !(m = look(s, r, MEMO_AT, told.from)))
-        return 0;
-    use(s, r, m);
-    if (!m->runs)
-        r->last = last;
-    flush_last(s, r);
-    f->at.valid = 0;
-    f->since = 0;
-    if (m->bits) {
-        f->last_ip = told.from - m->bits;
-        f->last_next = told.from;
-    }
-    r->last_ip = told.ip;
-    f->bind.last.have_ip = 1;
-    f->bind.last.suppressed = !told.have_ip;
-    s->pge_runs = UINT64_MAX;
-    if (told.type == PTL_EV_ASYNC_DISABLED) {
-        f->enabled = f->bind.enabled = 0;
-        told.ip = told.have_ip ? told.ip : 0;
-    }
-    s->ip = told.type == PTL_EV_ASYNC_DISABLED ? told.from : told.ip;
-    r->node = NULL;
-    r->p = told.p + size;
-    s->status = tell(s, r, &told);
-    if (s->status)
-        return 0;
-    if (told.type == PTL_EV_ASYNC_DISABLED)
-        return take_pge(s, r);
-    r->node = ptl__memo_find(f, s->ip);
-    return r->node != NULL;
-}
-
 /* --- the loop ---------------------------------------------------------------------------- */
 
-/* A packet that is neither TNT nor TIP. Returns 0 if the slow path is to go on. */
+/* A packet that is neither TNT-8 nor TIP. Returns 0 if the slow path is to go on. */
 static int take_other(struct count *s, struct regs *r)
 {
-    if (IP_LOW(*r->p) == LOW_PGD)
-        return take_pgd(s, r) && take_pge(s, r);
-    if (IP_LOW(*r->p) == LOW_FUP)
-        return take_fup(s, r);
-    return *r->p == 2 && r->p[1] == TNT64_SECOND ? take_tnt64(s, r) : take_cycles(s, r);
+    if (*r->p == 2 && r->p[1] == TNT64_SECOND)
+        return take_tnt64(s, r);
+    if (IP_LOW(*r->p) == LOW_PGD || IP_LOW(*r->p) == LOW_FUP || (*r->p == 2 && r->p[1] == BYTE_PSB))
+        return ptl__count_switch(s, r);
+    return take_cycles(s, r);
 }
 
 static void run(struct count *s, struct regs *regs)
