@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE_SIZE_ 4096u /* the least; where pages are larger the kernel refuses */
-
 void *ptl__malloc(size_t size)
 {
     return malloc(size ? size : 1);
@@ -25,19 +23,38 @@ void *ptl__realloc(void *p, size_t size)
     return realloc(p, size ? size : 1);
 }
 
-void *ptl__calloc_pages(size_t count, size_t size)
+/* Smaller pieces are the heap's affair. The sanitizers want to see all. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PAGES_MIN SIZE_MAX
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define PAGES_MIN SIZE_MAX
+#endif
+#endif
+#ifndef PAGES_MIN
+#define PAGES_MIN ((size_t)32 << 10)
+#endif
+
+void *ptl__pages_new(size_t size)
 {
-    void *p = ptl__calloc(count, size);
-#ifdef MADV_POPULATE_WRITE
-    uintptr_t begin = ((uintptr_t)p + PAGE_SIZE_ - 1) & ~(uintptr_t)(PAGE_SIZE_ - 1);
-    uintptr_t end = ((uintptr_t)p + count * size) & ~(uintptr_t)(PAGE_SIZE_ - 1);
+    void *p;
+
+    if (size < PAGES_MIN)
+        return ptl__calloc(1, size);
+    p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void ptl__pages_free(void *p, size_t size)
+{
     int saved = errno;
 
-    if (p && end > begin + PAGE_SIZE_) /* older kernels know nothing of it: then pages fault */
-        (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+    if (size < PAGES_MIN)
+        ptl__free(p);
+    else if (p)
+        (void)munmap(p, size);
     errno = saved;
-#endif
-    return p;
 }
 
 void ptl__free(void *p)

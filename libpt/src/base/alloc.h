@@ -12,7 +12,8 @@ void *ptl__calloc(size_t count, size_t size);
 void *ptl__realloc(void *p, size_t size);
 /* Zeroed memory that will soon be used throughout: its pages are had at once, which costs a small
  * part of what faults on each of them cost. */
-void *ptl__calloc_pages(size_t count, size_t size);
+void *ptl__pages_new(size_t size);
+void ptl__pages_free(void *p, size_t size);
 void ptl__free(void *p); /* keeps errno */
 char *ptl__strdup(const char *s);
 

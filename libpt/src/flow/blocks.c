@@ -11,6 +11,7 @@
 
 #define CHUNK_MIN   64 /* items */
 #define CHUNK_MAX   8192
+#define CHUNK_GROWS 4
 #define LINE_SIZE   64
 #define MAX_VIEWS   64
 #define MIN_BUCKETS 256
@@ -19,8 +20,8 @@
 /* Memory for many items of one size, freed together. */
 struct ptl__chunk {
     struct ptl__chunk *next;
-    size_t used, cap;
-    unsigned char *items; /* behind, at a cache line */
+    size_t used, cap, size; /* size: of all of it, in bytes */
+    unsigned char *items;   /* behind, at a cache line */
 };
 
 void *ptl__chunk_item(struct ptl__chunk **chunks, size_t size)
@@ -28,11 +29,15 @@ void *ptl__chunk_item(struct ptl__chunk **chunks, size_t size)
     struct ptl__chunk *c = *chunks;
 
     if (!c || c->used == c->cap) {
-        size_t cap = !c ? CHUNK_MIN : c->cap < CHUNK_MAX ? c->cap * 2 : CHUNK_MAX;
-        c = ptl__calloc_pages(1, sizeof(*c) + LINE_SIZE + cap * size);
+        size_t cap = !c ? CHUNK_MIN : c->cap < CHUNK_MAX ? c->cap * CHUNK_GROWS : CHUNK_MAX;
+        size_t all = sizeof(*c) + LINE_SIZE + cap * size;
+
+        all = (all + 4095) & ~(size_t)4095;
+        c = ptl__pages_new(all);
         if (!c)
             return NULL;
-        c->cap = cap;
+        c->size = all;
+        c->cap = (all - sizeof(*c) - LINE_SIZE) / size;
         c->items = (unsigned char *)(c + 1);
         c->items += -(uintptr_t)c->items & (LINE_SIZE - 1);
         c->next = *chunks;
@@ -53,7 +58,7 @@ void ptl__chunks_free(struct ptl__chunk *c)
 {
     while (c) {
         struct ptl__chunk *next = c->next;
-        ptl__free(c);
+        ptl__pages_free(c, c->size);
         c = next;
     }
 }
@@ -78,16 +83,21 @@ static size_t code_bucket(const void *entry, size_t nbuckets)
     return hash(c->block.ip, (uintptr_t)c->block.section + c->block.mode, nbuckets);
 }
 
-/* Twice as many buckets when there is an entry for each. `chain` is the offset of the pointer
+static void table_free(struct ptl__table *t)
+{
+    ptl__pages_free((void *)t->buckets, t->nbuckets * sizeof(void *));
+}
+
+/* More buckets when there is an entry for each. `chain` is the offset of the pointer
  * to the next in the bucket. Fails only if there is no table yet. */
 static int grow(struct ptl__table *t, size_t chain, size_t (*bucket_of)(const void *, size_t))
 {
-    size_t n = t->nbuckets ? t->nbuckets * 2 : MIN_BUCKETS;
+    size_t n = t->nbuckets ? t->nbuckets * 4 : MIN_BUCKETS;
     void **bigger;
 
     if (t->used < t->nbuckets)
         return 0;
-    bigger = ptl__calloc(n, sizeof(void *));
+    bigger = ptl__pages_new(n * sizeof(void *));
     if (!bigger)
         return t->nbuckets ? 0 : -1;
     for (size_t i = 0; i < t->nbuckets; i++) {
@@ -100,7 +110,7 @@ static int grow(struct ptl__table *t, size_t chain, size_t (*bucket_of)(const vo
             bigger[to] = entry;
         }
     }
-    ptl__free((void *)t->buckets);
+    table_free(t);
     t->buckets = bigger;
     t->nbuckets = n;
     return 0;
@@ -343,15 +353,19 @@ int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip
 
 /* --- views ------------------------------------------------------------------------ */
 
+static void memos_free(struct ptl__memos *memos)
+{
+    ptl__pages_free((void *)memos->slots, memos->nslots * sizeof(void *));
+    ptl__chunks_free(memos->chunks);
+}
+
 static void view_free(struct ptl__view *view)
 {
     ptl__unfold(view);
     ptl__chunks_free(view->chunks);
-    ptl__free((void *)view->nodes.buckets);
-    ptl__free((void *)view->memos.slots);
-    ptl__free((void *)view->stretches.slots);
-    ptl__chunks_free(view->memos.chunks);
-    ptl__chunks_free(view->stretches.chunks);
+    table_free(&view->nodes);
+    memos_free(&view->memos);
+    memos_free(&view->stretches);
     ptl__free(view);
 }
 
@@ -405,7 +419,7 @@ void ptl__cache_free(struct ptl__cache *cache)
         cache->views = next;
     }
     free_codes(cache);
-    ptl__free((void *)cache->codes.buckets);
+    table_free(&cache->codes);
     memset(cache, 0, sizeof(*cache));
 }
 

@@ -34,6 +34,7 @@ struct ptl__node {
     uint8_t mode;
     uint8_t last_size; /* bytes of the last instruction */
     uint8_t warm;      /* walked before, see cold.h; 1 where that does not matter */
+    uint32_t ran;      /* PTL_FLOW_COVERAGE: how often, since that was added to its code */
 };
 
 /* A hash table of nodes or codes, chained. */
@@ -131,6 +132,15 @@ struct ptl__code {
 static inline void ptl__code_ran(const struct ptl__node *node, uint64_t times)
 {
     ((struct ptl__code *)(uintptr_t)node->block)->runs += times;
+}
+
+/* The block ran once. */
+static inline void ptl__node_ran(struct ptl__node *node)
+{
+    if (++node->ran == UINT32_MAX) {
+        ptl__code_ran(node, node->ran);
+        node->ran = 0;
+    }
 }
 
 /* All items, in no order. */

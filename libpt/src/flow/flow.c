@@ -2,7 +2,7 @@
 /*
  * flow.c - the public door of pt/flow.h.
  */
-#include "flow/walk.h"
+#include "flow/memo.h"
 
 #include "base/alloc.h"
 
@@ -67,7 +67,9 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
     f->more_addr_count = c.more_addr ? c.more_addr_count : 0;
     ptl__bind_init(&f->bind, &c);
     start(f);
-    if (open_view(f) < 0) {
+    if (f->counts && f->fast)
+        f->seen = ptl__pages_new(SEEN_SIZE);
+    if (open_view(f) < 0 || (f->counts && f->fast && !f->seen)) {
         ptl_flow_free(f);
         return PTL_NOMEM;
     }
@@ -82,6 +84,7 @@ void ptl_flow_free(struct ptl_flow *flow)
     ptl__cache_free(&flow->cache);
     ptl__cold_free(&flow->cold);
     ptl__tasks_free(&flow->tasks);
+    ptl__pages_free(flow->seen, SEEN_SIZE);
     ptl__free(flow);
 }
 

@@ -368,7 +368,7 @@ static int grow(struct ptl__memos *memos, size_t (*slot_of)(const void *item))
 
     if (memos->used * 2 < memos->nslots || n > MAX_SLOTS)
         return 1;
-    slots = ptl__calloc_pages(n, sizeof(*slots));
+    slots = ptl__pages_new(n * sizeof(*slots));
     if (!slots)
         return memos->nslots != 0;
     memos->slots = slots;
@@ -376,7 +376,7 @@ static int grow(struct ptl__memos *memos, size_t (*slot_of)(const void *item))
     for (size_t i = 0; i < old.nslots; i++)
         if (old.slots[i])
             put_slot(memos, old.slots[i], slot_of(old.slots[i]));
-    ptl__free((void *)old.slots);
+    ptl__pages_free((void *)old.slots, old.nslots * sizeof(*slots));
     return 1;
 }
 

@@ -66,6 +66,35 @@ static inline size_t ptl__stretch_slot(const struct ptl__node *node, const uint6
     return (uintptr_t)node / sizeof(struct ptl__node) ^ (size_t)(h >> 40);
 }
 
+/* --- seen before? ------------------------------------------------------------------------- */
+
+/* To make a memo or a stretch costs more than using it a few times saves: how often each was
+ * looked for in vain is kept, as well as a small table can. */
+#define SEEN_BITS    15 /* entries; four a set: tag, and how often */
+#define SEEN_WAYS    4
+#define SEEN_SIZE    (sizeof(uint16_t) << SEEN_BITS)
+#define SEEN_MEMO    2 /* so often: it is made */
+#define SEEN_STRETCH 3
+
+/* Once more; `slot` is where it would be. Returns how often now, up to 15. */
+static inline unsigned ptl__seen(uint16_t *seen, size_t slot)
+{
+    uint64_t h = slot * UINT64_C(0x9e3779b97f4a7c15);
+    uint16_t *set = &seen[h >> (64 - SEEN_BITS) & ~(uint64_t)(SEEN_WAYS - 1)], *least = set;
+    uint16_t tag = (uint16_t)(h >> 32 & 0xfff0);
+
+    for (unsigned i = 0; i < SEEN_WAYS; i++) {
+        if ((set[i] & 0xfff0) == tag && set[i] & 15) {
+            set[i] = (uint16_t)(set[i] + ((set[i] & 15) != 15));
+            return set[i] & 15;
+        }
+        if ((set[i] & 15) < (*least & 15))
+            least = &set[i];
+    }
+    *least = (uint16_t)(tag | 1);
+    return 1;
+}
+
 /* Find out what the packet does, and keep it. Returns NULL where the slow path is to decide:
  * an error, code not walked before, a loop. Valid until the next call. */
 struct ptl__memo *ptl__memo_make(struct ptl_flow *f, struct ptl__node *node,

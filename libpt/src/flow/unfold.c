@@ -188,8 +188,19 @@ static void unfold_stretch(void *view, void *stretch)
     s->uses = 0;
 }
 
+static void add_node(void *view, void *item)
+{
+    struct ptl__node *node = item;
+
+    (void)view;
+    if (node->ran)
+        ptl__code_ran(node, node->ran);
+    node->ran = 0;
+}
+
 void ptl__unfold(struct ptl__view *view)
 {
+    ptl__chunks_each(view->chunks, sizeof(struct ptl__node), add_node, view);
     ptl__chunks_each(view->memos.chunks, sizeof(struct ptl__memo), unfold_memo, view);
     ptl__chunks_each(view->stretches.chunks, sizeof(struct ptl__stretch), unfold_stretch, view);
 }

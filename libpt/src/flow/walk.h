@@ -98,6 +98,7 @@ struct ptl_flow {
     /* PTL_FLOW_COUNT */
     struct ptl__memo trial;  /* one that is not kept */
     int credit;              /* of stretches, see walk_count.c */
+    uint16_t *seen;          /* see memo.h */
     struct ptl_ran ran;      /* not told yet */
     const uint8_t *progress; /* where it is told at the latest */
     unsigned nrans;

@@ -107,6 +107,8 @@ static void leave(struct count *s, struct regs *r)
     f->step.offset = s->offset;
 }
 
+#define PLAIN_BYTES 16 /* walked block by block where a packet is new */
+
 /* --- TNT, TIP ---------------------------------------------------------------------------- */
 
 /* Use a memo of TNT bits. Returns the bits used; 0: the slow path is to go on. */
@@ -159,9 +161,20 @@ static int take_tnt64(struct count *s, struct regs *r)
     return use_bits(s, r);
 }
 
+/* Is the packet to be walked block by block, as it has hardly been seen before? */
+INLINE int is_new(const struct count *s, const struct regs *r, enum ptl__memo_kind kind,
+                  uint64_t key)
+{
+    return unlikely(!ptl__memo_look(r->slots, r->mask, r->node, kind, key)) &&
+           ptl__seen(s->f->seen, ptl__memo_slot(r->node, kind, key)) < SEEN_MEMO;
+}
+
 INLINE int take_tnt8(struct count *s, struct regs *r, uint64_t key)
 {
     unsigned n = 63 - (unsigned)__builtin_clzll(key), used;
+
+    if (is_new(s, r, MEMO_TNT, key))
+        return SPILLED(*r, ptl__count_plain(s, &spilled, PLAIN_BYTES));
 
     r->p++;
     do {
@@ -195,6 +208,8 @@ INLINE int take_tip(struct count *s, struct regs *r)
     uint64_t ip;
     unsigned size = ptl__peek_ip(r->p, r->last_ip, &ip);
 
+    if (size && is_new(s, r, MEMO_TIP, ip))
+        return SPILLED(*r, ptl__count_plain(s, &spilled, PLAIN_BYTES));
     if (!size || !(m = look(s, r, MEMO_TIP, ip)))
         return 0;
     use(s, r, m);
@@ -211,6 +226,7 @@ INLINE int take_tip(struct count *s, struct regs *r)
 #define CREDIT_MAX  65536 /* bytes of trace */
 #define CREDIT_MAKE 96    /* in which as much time is saved as it takes to make a stretch */
 #define CREDIT_NULL 24    /* - to look for one that is none */
+#define CREDIT_NEW  12    /* - one that has hardly been seen before */
 #define CREDIT_REST 1024  /* packets without */
 
 INLINE void take_credit(struct regs *r, int bytes)
@@ -232,13 +248,30 @@ INLINE int may_stretch(const struct count *s, struct regs *r, uint8_t op)
     return s->stretches[op];
 }
 
-/* Use a stretch. Returns 0 if there is none. */
+/* Has the stretch hardly been seen before? */
+static int is_new_stretch(const struct count *s, const struct ptl__node *node, const uint8_t *p)
+{
+    uint64_t bytes[STRETCH_SIZE / 8];
+
+    memcpy(bytes, p, sizeof(bytes));
+    return ptl__seen(s->f->seen, ptl__stretch_slot(node, bytes)) < SEEN_STRETCH;
+}
+
+/* Use a stretch. Returns 0 if there is none, -1 if the slow path is to go on. */
 INLINE int use_stretch(struct count *s, struct regs *r)
 {
     struct ptl__stretch *m =
         ptl__stretch_look(r->stretches, r->stretch_mask, r->node, r->last_ip, r->p);
 
     if (unlikely(!m)) {
+        if (is_new_stretch(s, r->node, r->p)) {
+            const uint8_t *p = r->p;
+
+            take_credit(r, CREDIT_NEW);
+            if (!SPILLED(*r, ptl__count_plain(s, &spilled, STRETCH_SIZE)))
+                return -1;
+            return r->p != p;
+        }
         take_credit(r, CREDIT_MAKE);
         m = ptl__stretch_make(s->f, r->node, r->last_ip, r->p);
         load_memos(r, s->f);
@@ -266,7 +299,7 @@ INLINE int use_stretch(struct count *s, struct regs *r)
     apply_stack(&s->f->rets, &m->stack, m->push, STRETCH_PUSH);
     if (unlikely(!r->node))
         r->node = take_return(s, r->last->mode);
-    return 1;
+    return r->node ? 1 : -1;
 }
 
 /* --- the loop ---------------------------------------------------------------------------- */
@@ -293,9 +326,10 @@ static void run(struct count *s, struct regs *regs)
         more = SPILLED(r, use_bits(s, &spilled));
     while (likely(more) && r.p < s->end) {
         uint8_t op = *r.p;
+        int used = may_stretch(s, &r, op) ? use_stretch(s, &r) : 0;
 
-        if (may_stretch(s, &r, op) && use_stretch(s, &r))
-            more = r.node != NULL;
+        if (likely(used))
+            more = used > 0;
         else if (!(op & 1) && op > 2)
             more = take_tnt8(s, &r, op >> 1);
         else if (IP_LOW(op) == LOW_TIP)

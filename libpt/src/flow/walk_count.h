@@ -83,6 +83,10 @@ void ptl__count_flush_last(struct count *s, struct regs *r);
 /* A packet that is neither TNT, TIP nor time. Returns 0 if the slow path is to go on. */
 int ptl__count_switch(struct count *s, struct regs *r);
 
+/* Take the TNT-8, TIP and PAD in the next `bytes` (16 at least), up to another packet. Returns 0 if
+ * the slow path is to go on. */
+int ptl__count_plain(struct count *s, struct regs *r, size_t bytes);
+
 /* --- memos ----------------------------------------------------------------------------- */
 
 /* What the packet does at the node. NULL: the slow path is to decide. */

@@ -5,26 +5,6 @@
  */
 #include "flow/walk_count.h"
 
-/* The event, told now. */
-static struct ptl_event *put_event(struct ptl_flow *f, enum ptl_event_type type, uint64_t offset)
-{
-    struct ptl_event *ev = &f->events[f->nevents++];
-    struct ptl_item *item;
-
-    ptl__put_ran(f);
-    ptl__bind_event(&f->bind, ev, type);
-    ev->offset = offset;
-    item = &f->items[f->n++];
-    item->kind = PTL_ITEM_EVENT;
-    item->flags = f->speculative ? PTL_ITEM_SPECULATIVE : 0;
-    item->ninsn = 0;
-    item->size = 0;
-    item->offset = offset;
-    item->tsc = ev->tsc;
-    item->u.event = ev;
-    return ev;
-}
-
 struct told {
     enum ptl_event_type type;
     int have_ip;
@@ -32,43 +12,93 @@ struct told {
     const uint8_t *p;  /* the packet it is told with */
 };
 
-/* The event happens. Returns 0 or a negative status. */
-static int tell(struct count *s, struct regs *r, const struct told *told)
+INLINE void fill_event(const struct ptl_flow *f, struct ptl_event *ev, const struct told *told)
 {
-    struct ptl_flow *f = s->f;
-    enum ptl_event_type type = told->type;
-    uint64_t offset = ptl__bind_offset(&f->bind, told->p);
-    struct ptl_event *ev, silent;
-    int status;
+    const struct ptl_time *time = &f->bind.clock.time;
 
-    if (s->few) {
-        r->events = 1;
-        return 0;
-    }
-    ptl__count_flush(s, r);
-    if (f->flags & PTL_FLOW_FEW_EVENTS) {
-        ev = &silent;
-        ptl__bind_event(&f->bind, ev, type);
-        ev->offset = offset;
-    } else {
-        ev = put_event(f, type, offset);
-    }
-    ev->have_ip = (uint8_t)told->have_ip;
-    ev->ip = told->ip;
-    if (type == PTL_EV_ENABLED)
+    *ev = (struct ptl_event){.type = (uint8_t)told->type,
+                             .have_ip = (uint8_t)told->have_ip,
+                             .have_tsc = time->have_tsc,
+                             .ip = told->ip,
+                             .tsc = time->have_tsc ? time->tsc : 0,
+                             .offset = ptl__bind_offset(&f->bind, told->p),
+                             .lost_mtc = time->lost_mtc,
+                             .lost_cyc = time->lost_cyc};
+    if (told->type == PTL_EV_ENABLED)
         ev->u.enabled.resumed = told->ip == told->from;
-    else if (type == PTL_EV_ASYNC_DISABLED)
+    else if (told->type == PTL_EV_ASYNC_DISABLED)
         ev->u.async_disabled.at = told->from;
-    else if (type == PTL_EV_ASYNC_BRANCH)
+    else if (told->type == PTL_EV_ASYNC_BRANCH)
         ev->u.async_branch.from = told->from;
+}
+
+INLINE void put_event(struct ptl_flow *f, const struct told *told)
+{
+    struct ptl_event *ev = &f->events[f->nevents++];
+
+    fill_event(f, ev, told);
     if (ev->have_tsc)
         f->ev_tsc = ev->tsc;
-    if (!f->cursor)
-        return 0;
+    f->items[f->n++] = (struct ptl_item){.kind = PTL_ITEM_EVENT,
+                                         .flags = f->speculative ? PTL_ITEM_SPECULATIVE : 0,
+                                         .offset = ev->offset,
+                                         .tsc = ev->tsc,
+                                         .u.event = ev};
+}
+
+/* What ran comes before the event. */
+INLINE void put_ran(struct count *s, struct regs *r)
+{
+    struct ptl_flow *f = s->f;
+    struct ptl_ran *ran = &f->rans[f->nrans];
+
+    if (f->ran.runs) {
+        ptl__count_flush(s, r);
+        ptl__put_ran(f);
+    } else if (r->runs) {
+        *ran = (struct ptl_ran){r->insns, r->blocks, r->runs};
+        f->nrans++;
+        f->items[f->n++] = (struct ptl_item){.kind = PTL_ITEM_COUNT,
+                                             .offset = ptl__bind_offset(&f->bind, f->bind.pos),
+                                             .tsc = f->ev_tsc,
+                                             .u.ran = ran};
+        s->pge_runs = s->pge_runs == r->runs ? 0 : UINT64_MAX;
+        r->insns = r->blocks = r->runs = 0;
+    }
+}
+
+/* - and there is a cursor to be asked. */
+static int tell_cursor(struct count *s, struct regs *r, const struct told *told)
+{
+    struct ptl_flow *f = s->f;
+    struct ptl_event ev;
+    int status;
+
     ptl__count_flush_last(s, r); /* blocks may go */
-    status = ptl__flow_cursor(f, ev);
+    fill_event(f, &ev, told);
+    if (!(f->flags & PTL_FLOW_FEW_EVENTS)) {
+        ptl__put_ran(f);
+        put_event(f, told);
+    } else if (ev.have_tsc) {
+        f->ev_tsc = ev.tsc;
+    }
+    status = ptl__flow_cursor(f, &ev);
     load_memos(r, f);
     return status;
+}
+
+/* The event happens. Returns 0 or a negative status. */
+INLINE int tell(struct count *s, struct regs *r, const struct told *told)
+{
+    if (unlikely(s->f->cursor != NULL))
+        return SPILLED(*r, tell_cursor(s, &spilled, told));
+    if (s->few) {
+        r->events = 1;
+    } else {
+        put_ran(s, r);
+        put_event(s->f, told);
+    }
+    return 0;
 }
 
 /* Where a TIP.PGE resumes, if the block was the last. */
@@ -85,7 +115,7 @@ static uint64_t resume_ip(const struct ptl__node *node)
     }
 }
 
-static int take_pgd(struct count *s, struct regs *r)
+INLINE int take_pgd(struct count *s, struct regs *r)
 {
     struct ptl_flow *f = s->f;
     int have_ip = *r->p >> 5 != PTL_IPC_SUPPRESSED;
@@ -272,7 +302,7 @@ static int pass_psb(struct count *s, struct regs *r)
 }
 
 /* Nothing but time before the next TIP.PGE? Returns 0 if the slow path is to go on. */
-static int find_pge(struct count *s, struct regs *r)
+INLINE int find_pge(struct count *s, struct regs *r)
 {
     for (;;) {
         const uint8_t *p = r->p = ptl__skip_pad(r->p, s->f->bind.end);
@@ -282,7 +312,7 @@ static int find_pge(struct count *s, struct regs *r)
         if (IP_LOW(*p) == LOW_PGE)
             return !ptl__flow_full(s->f);
         if (*p == 2 && p[1] == BYTE_PSB) {
-            if (!pass_psb(s, r))
+            if (!SPILLED(*r, pass_psb(s, &spilled)))
                 return 0;
             continue;
         }
@@ -294,7 +324,7 @@ static int find_pge(struct count *s, struct regs *r)
     }
 }
 
-static int take_pge(struct count *s, struct regs *r)
+INLINE int take_pge(struct count *s, struct regs *r)
 {
     struct ptl_flow *f = s->f;
     struct ptl__memo *m;
@@ -366,9 +396,18 @@ static int take_fup(struct count *s, struct regs *r)
     return r->node != NULL;
 }
 
+static int take_off_on(struct count *s, struct regs *regs)
+{
+    struct regs r = *regs;
+    int more = take_pgd(s, &r) && take_pge(s, &r);
+
+    *regs = r;
+    return more;
+}
+
 int ptl__count_switch(struct count *s, struct regs *r)
 {
     if (IP_LOW(*r->p) == LOW_PGD)
-        return take_pgd(s, r) && take_pge(s, r);
+        return take_off_on(s, r);
     return IP_LOW(*r->p) == LOW_FUP ? take_fup(s, r) : take_psb(s, r);
 }
