@@ -34,6 +34,7 @@
 struct worker {
     struct jobs *jobs;
     struct printer printer;
+    struct lines_memory memory;
     void *own; /* the source's */
     struct jobs_segment segment;
     struct jobs_state start; /* the state at its beginning, once `ready` */
@@ -333,6 +334,8 @@ static int open_worker(struct worker *w, struct jobs *j)
     w->printer.stats = (struct print_stats){0};
     if (j->n > 1)
         w->printer.style.text = NULL;
+    if (!j->printer->marks)
+        w->printer.style.memory = &w->memory;
     if (open_out(w))
         return PTL_NOMEM;
     if (j->n > 1 && j->printer->style.text && text_insn_new(&w->printer.style.text, j->config->att))
@@ -352,6 +355,7 @@ static void close_worker(struct worker *w)
         out_drop(&w->printer.out); /* all that is wanted has been written */
     if (w->own)
         j->source->close(w->own);
+    lines_close(&w->memory);
     if (j->n == 1) {
         j->printer->out = w->printer.out;
         return;

@@ -172,25 +172,42 @@ static int make(struct out *text, uint32_t *marks, struct out *parts, const stru
     return 0;
 }
 
-/* One allocation for all of it. */
+/* Memory for the lines: what comes behind the head in *body. */
+static struct lines *lines_new(struct lines_memory *memory, size_t size, char **body)
+{
+    struct lines *lines;
+
+    if (!memory) {
+        lines = malloc(sizeof(*lines) + size);
+        *body = (char *)(lines + 1);
+        return lines;
+    }
+    lines = slab_alloc(&memory->heads, sizeof(*lines));
+    *body = slab_alloc(&memory->bodies, size);
+    return *body ? lines : NULL;
+}
+
+/* Parts first: they are the strictest about where they begin. */
 static struct lines *pack(const struct ptl_block *block, const struct out *text,
-                          const uint32_t *marks, const struct out *parts)
+                          const uint32_t *marks, const struct out *parts,
+                          struct lines_memory *memory)
 {
     size_t mark_bytes = ((size_t)block->ninsn + 1) * sizeof(uint32_t);
-    struct lines *lines = malloc(sizeof(*lines) + mark_bytes + parts->len + text->len);
-    char *behind;
+    char *body;
+    struct lines *lines = lines_new(memory, parts->len + mark_bytes + text->len, &body);
 
     if (!lines)
         return NULL;
-    behind = (char *)lines->marks + mark_bytes;
-    lines->len = (uint32_t)text->len;
-    lines->ninsn = block->ninsn;
-    lines->npart = (uint32_t)(parts->len / sizeof(struct function_part));
-    lines->parts = (const struct function_part *)(void *)behind;
-    lines->str = behind + parts->len;
-    memcpy(lines->marks, marks, mark_bytes);
-    memcpy(behind, parts->buf, parts->len);
-    memcpy(behind + parts->len, text->buf, text->len);
+    *lines = (struct lines){.str = body + parts->len + mark_bytes,
+                            .len = (uint32_t)text->len,
+                            .ninsn = block->ninsn,
+                            .kept = memory != NULL,
+                            .npart = (uint32_t)(parts->len / sizeof(struct function_part)),
+                            .parts = (const struct function_part *)(void *)body,
+                            .marks = (const uint32_t *)(void *)(body + parts->len)};
+    memcpy(body, parts->buf, parts->len);
+    memcpy(body + parts->len, marks, mark_bytes);
+    memcpy(body + parts->len + mark_bytes, text->buf, text->len);
     return lines;
 }
 
@@ -203,7 +220,7 @@ static struct lines *build(const struct ptl_block *block, const struct line_styl
 
     if (marks && !out_open_memory(&text) && !out_open_memory(&parts) &&
         !make(&text, marks, &parts, block, style, check))
-        lines = pack(block, &text, marks, &parts);
+        lines = pack(block, &text, marks, &parts, style->memory);
     free(marks);
     free(text.buf);
     free(parts.buf);
@@ -223,5 +240,18 @@ const struct lines *lines_of(const struct ptl_block *block, const struct line_st
 
 void lines_free(void *lines)
 {
-    free(lines);
+    if (lines && !((const struct lines *)lines)->kept)
+        free(lines);
+}
+
+void lines_forget(struct lines_memory *memory)
+{
+    slab_reset(&memory->heads);
+    slab_reset(&memory->bodies);
+}
+
+void lines_close(struct lines_memory *memory)
+{
+    slab_free(&memory->heads);
+    slab_free(&memory->bodies);
 }

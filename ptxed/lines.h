@@ -14,6 +14,7 @@
 #include "functions.h"
 #include "out.h"
 #include "section_symbols.h"
+#include "slab.h"
 #include "text_insn.h"
 
 #include <pt/flow.h>
@@ -26,6 +27,12 @@ struct line_style {
     const struct ptl_symbols *symbols;  /* by address; NULL: none */
     struct section_symbols *by_section; /* for recordings; NULL: none */
     struct functions *functions;        /* tell functions apart; NULL: do not */
+    struct lines_memory *memory;        /* where lines are kept; NULL: each by itself */
+};
+
+/* What is looked at for each block that runs lies together, apart from the text. */
+struct lines_memory {
+    struct slab heads, bodies;
 };
 
 /* What --check found, if anything. */
@@ -36,18 +43,23 @@ struct line_check {
 };
 
 struct lines {
-    uint32_t len; /* of all lines */
-    uint32_t ninsn;
-    const char *str; /* the lines; behind the parts */
+    const char *str; /* the lines */
+    uint32_t len;    /* of all lines */
+    uint16_t ninsn;
+    uint8_t kept; /* in struct lines_memory */
     uint32_t npart;
-    const struct function_part *parts; /* by function, if asked for; behind the marks */
-    uint32_t marks[];                  /* where each line begins in str; marks[ninsn] is the end */
+    const struct function_part *parts; /* by function, if asked for */
+    const uint32_t *marks;             /* where each line begins in str; marks[ninsn] is the end */
 };
 
 /* The lines of the block, from its `user` field or made now. `check` may be NULL.
  * Returns NULL without memory. They live as long as the block; see ptl_flow_on_free(). */
 const struct lines *lines_of(const struct ptl_block *block, const struct line_style *style,
                              const struct line_check *check);
+/* Free those that are kept by themselves. */
 void lines_free(void *lines);
+/* The blocks have gone, or go now. */
+void lines_forget(struct lines_memory *memory);
+void lines_close(struct lines_memory *memory);
 
 #endif

@@ -231,6 +231,37 @@ int print_whole(struct printer *p, const struct ptl_item *item)
     }
 }
 
+/* Is a whole block its lines and nothing else? */
+static int is_plain(const struct printer *p)
+{
+    const unsigned other = PRINT_QUIET | PRINT_OFFSET | PRINT_TIME | PRINT_BLOCKS | PRINT_CHECK |
+                           PRINT_JSON | PRINT_JSON_BLOCKS | PRINT_STAT_FUNCTIONS;
+
+    return !(p->flags & other) && !p->marks && !p->skip && !p->lead_len;
+}
+
+int print_plain(struct printer *p, const struct ptl_item *items, int n)
+{
+    struct iovec *parts = is_plain(p) ? out_parts(&p->out, (size_t)n) : NULL;
+    uint64_t insns = 0;
+    int i;
+
+    if (!parts)
+        return 0;
+    for (i = 0; i < n && items[i].kind == PTL_ITEM_BLOCK && !items[i].flags; i++) {
+        const struct lines *lines = items[i].u.block->user;
+
+        if (!lines || lines->ninsn != items[i].ninsn)
+            break;
+        parts[i] = (struct iovec){(void *)(uintptr_t)lines->str, lines->len};
+        insns += items[i].ninsn;
+    }
+    p->out.part_count += (size_t)i;
+    p->stats.insns += insns;
+    p->stats.blocks += (uint64_t)i;
+    return i;
+}
+
 int print_flow(struct printer *p, struct ptl_flow *flow)
 {
     uint64_t skipped = ptl_flow_skipped(flow);
@@ -238,8 +269,8 @@ int print_flow(struct printer *p, struct ptl_flow *flow)
     int n;
 
     while ((n = ptl_flow_next(flow, items, BATCH)) > 0) {
-        for (int i = 0; i < n; i++) {
-            int status = print_item(p, &items[i]);
+        for (int i = print_plain(p, items, n); i < n; i += print_plain(p, items + i, n - i)) {
+            int status = print_item(p, &items[i++]);
             if (status)
                 return status;
         }

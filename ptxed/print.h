@@ -66,6 +66,10 @@ int print_item(struct printer *printer, const struct ptl_item *item);
 /* Print it whatever the marks. */
 int print_whole(struct printer *printer, const struct ptl_item *item);
 
+/* Print the whole blocks at the beginning of these items, if they are nothing but lines that have
+ * been made already: all in one go, for that is where text spends its time. Returns how many. */
+int print_plain(struct printer *printer, const struct ptl_item *items, int n);
+
 /* Print all items of the flow up to its end or pause. Returns 0, PTL_NOMEM, or PTL_IO when
  * nobody reads on. */
 int print_flow(struct printer *printer, struct ptl_flow *flow);

@@ -180,11 +180,9 @@ static int source_print(void *worker, const struct jobs_segment *segment)
     if (segment->first)
         strand_heading(s);
     strand_extend(s, &segment->part);
-    while ((status = strand_item(s)) > 0) {
-        status = strand_print(s);
-        if (status < 0)
-            return status;
-    }
+    status = strand_print_all(s);
+    if (status < 0)
+        return status;
     s->printer->stats.losses.count[PTL_LOSS_SKIPPED] +=
         ptl_flow_skipped(ptl_decoder_flow(s->decoder)) - skipped;
     return status;

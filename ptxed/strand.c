@@ -97,6 +97,8 @@ static int open_queue(struct strand *s, uint32_t index)
     coverage_take(s->printer, s->decoder);
     ptl_decoder_free(s->decoder);
     s->decoder = NULL;
+    if (s->printer->style.memory)
+        lines_forget(s->printer->style.memory);
     status = ptl_decoder_new(&s->decoder, rec->session, index);
     if (status < 0)
         return status;
@@ -330,9 +332,39 @@ int strand_item(struct strand *s)
     return status;
 }
 
+/* Blocks that say nothing about what follows, and that lines alone are printed of. */
+static void print_blocks(struct strand *s)
+{
+    int done;
+
+    if (!s->state.shown || !s->state.in_window || s->skip || s->rec->x->recording.fields ||
+        s->rec->to != UINT64_MAX)
+        return;
+    done = print_plain(s->printer, s->items + s->i, s->n - s->i);
+    if (!done)
+        return;
+    s->i += done;
+    s->time = s->items[s->i - 1].tsc;
+    s->found.any = 1;
+}
+
 int strand_print(struct strand *s)
 {
     return print_one(s, &s->items[s->i++]);
+}
+
+int strand_print_all(struct strand *s)
+{
+    int status;
+
+    while ((status = strand_item(s)) > 0) {
+        print_blocks(s);
+        if (s->i < s->n)
+            status = strand_print(s);
+        if (status < 0)
+            return status;
+    }
+    return status;
 }
 
 void strand_heading(const struct strand *s)

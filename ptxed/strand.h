@@ -81,5 +81,7 @@ void strand_heading(const struct strand *strand);
 int strand_item(struct strand *strand);
 /* Print it. Returns 0, PTL_NOMEM, or PTL_IO when nobody reads on. */
 int strand_print(struct strand *strand);
+/* Print all up to the end of the segment or of the window. Returns the same. */
+int strand_print_all(struct strand *strand);
 
 #endif

@@ -3,6 +3,7 @@
 #include "out.h"
 
 #include "hex.h"
+#include "slab.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,6 +85,8 @@ int out_hold_parts(struct out *out, size_t parts)
     out->parts = malloc(parts * sizeof(*out->parts));
     out->stage = malloc(STAGE);
     out->part_cap = out->parts && out->stage ? parts : 0;
+    if (out->part_cap)
+        slab_populate(out->parts, parts * sizeof(*out->parts) / 4); /* a segment's, most often */
     return out->part_cap ? 0 : -1;
 }
 
@@ -106,6 +109,16 @@ void out_hold(struct out *out, const char *s, size_t n)
         out_flush(out);
     part_of_buf(out);
     out->parts[out->part_count++] = (struct iovec){(void *)(uintptr_t)s, n};
+}
+
+struct iovec *out_parts(struct out *out, size_t n)
+{
+    if (n + 2 > out->part_cap)
+        return NULL;
+    if (out->part_count + n + 2 > out->part_cap)
+        out_flush(out);
+    part_of_buf(out);
+    return out->parts + out->part_count;
 }
 
 /* Put together in a buffer that the cache holds: for pipes and files that costs less than a

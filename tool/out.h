@@ -59,6 +59,9 @@ void out_write(struct out *out, const char *s, size_t n); /* any length */
 int out_hold_parts(struct out *out, size_t parts);
 /* As out_write(), for text that stays where it is until out_flush(). */
 void out_hold(struct out *out, const char *s, size_t n);
+/* Room for `n` parts at once, instead of so many out_hold(): write them there and add their number
+ * to part_count. NULL if parts are not held. */
+struct iovec *out_parts(struct out *out, size_t n);
 /* Drop what has not been written. */
 void out_drop(struct out *out);
 void out_str(struct out *out, const char *s);
