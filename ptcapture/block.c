@@ -13,7 +13,7 @@ static int is_direct(const struct ptl_insn *insn)
     return insn->iclass == PTL_INSN_JMP || insn->iclass == PTL_INSN_CALL;
 }
 
-static int wants_to_be_alone(const struct code_insn *insn)
+int block_alone(const struct code_insn *insn)
 {
     if (!insn->settled || (insn->traits & (CODE_PUSHF | CODE_POPF | CODE_SYSCALL)))
         return 1;
@@ -76,7 +76,7 @@ int block_plan(struct block *block, uint64_t ip, block_fetch *fetch, void *conte
     while (block->count < BLOCK_MAX) {
         struct code_insn *insn = &block->insn[block->count];
 
-        if (fetch(context, ip, insn) || wants_to_be_alone(insn))
+        if (fetch(context, ip, insn) || block_alone(insn))
             break;
         block->count++;
         ip += insn->insn.size;

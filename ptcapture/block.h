@@ -22,9 +22,12 @@ struct block {
 /* The instruction at `ip`; not 0 if it cannot be had. `context` is the caller's. */
 typedef int block_fetch(void *context, uint64_t ip, struct code_insn *insn);
 
+/* Does the instruction want to be stepped alone? Where it enters the kernel, shows or changes the
+ * trap flag, or can change before it executes. */
+int block_alone(const struct code_insn *insn);
+
 /* Can the code from `ip` on be stepped as a block? Not where an instruction wants to be stepped
- * alone (it enters the kernel, shows or changes the trap flag, can change before it executes), and
- * not where two ways lead to the same place. Else `block` holds the code. */
+ * alone, and not where two ways lead to the same place. Else `block` holds the code. */
 int block_plan(struct block *block, uint64_t ip, block_fetch *fetch, void *context);
 
 /* How many instructions have executed when the thread stopped at `rip`. `branched`: it stopped

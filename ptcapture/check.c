@@ -222,7 +222,8 @@ static void report_limits(struct report *report)
         say(report, "ptrace", text);
     say(report, "stepping",
         block_probe() ? "whole blocks: the CPU's branch step works"
-                      : "single instructions: the branch step of this machine (PTRACE_SINGLEBLOCK) "
+                      : "commands of one thread several instructions at once, by breakpoints; other "
+                        "threads one by one: the branch step of this machine (PTRACE_SINGLEBLOCK) "
                         "does not skip any, as is usual in virtual machines");
 }
 

@@ -76,7 +76,7 @@ struct code *code_new(pid_t pid)
     code->users = 1;
     code->generation = 1;
     snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-    code->mem_fd = open_again(path, O_RDONLY | O_CLOEXEC, 0);
+    code->mem_fd = open_again(path, O_RDWR | O_CLOEXEC, 0);
     return code;
 }
 
@@ -188,15 +188,27 @@ static int file_holds(const struct region *region, pid_t pid, uint64_t addr, con
 
 /* --- pages --------------------------------------------------------------------------- */
 
+static size_t slot_of(uint64_t addr)
+{
+    return (addr / PAGE) & (PAGE_SLOTS - 1);
+}
+
+static struct page *known_page(const struct code *code, uint64_t addr)
+{
+    struct page *page = code->chain[slot_of(addr)];
+
+    while (page && page->addr != addr)
+        page = page->next;
+    return page;
+}
+
 static struct page *find_page(struct code *code, uint64_t addr)
 {
-    size_t slot = (addr / PAGE) & (PAGE_SLOTS - 1);
-    struct page *page;
+    size_t slot = slot_of(addr);
+    struct page *page = known_page(code, addr);
 
-    for (page = code->chain[slot]; page; page = page->next) {
-        if (page->addr == addr)
-            return page;
-    }
+    if (page)
+        return page;
     page = calloc(1, sizeof(*page));
     if (!page)
         return NULL;
@@ -296,6 +308,26 @@ static struct page *use_page(struct code *code, pid_t pid, uint64_t addr, size_t
     else
         show_page(code, pid, region, mode, store, page, copies, count);
     return page;
+}
+
+int code_alone(const struct code *code)
+{
+    return code->users == 1;
+}
+
+int code_byte(const struct code *code, uint64_t addr, uint8_t *byte)
+{
+    const struct page *page = known_page(code, addr - addr % PAGE);
+
+    if (!page || !page->settled || page->generation != code->generation)
+        return -1;
+    *byte = page->bytes[addr % PAGE];
+    return 0;
+}
+
+int code_poke(const struct code *code, uint64_t addr, uint8_t byte)
+{
+    return pwrite(code->mem_fd, &byte, 1, (off_t)addr) == 1 ? 0 : -1;
 }
 
 /* --- instructions ---------------------------------------------------------------------- */

@@ -66,6 +66,14 @@ int code_fetch(struct code *code, pid_t pid, uint64_t ip, enum ptl_exec_mode mod
  * there is none. */
 int code_place(struct code *code, pid_t pid, uint64_t ip, const char **name, uint64_t *offset);
 
+/* Has the space one traced thread only? */
+int code_alone(const struct code *code);
+/* The byte at `addr`, if the code there cannot change before the maps do and readers have been told
+ * of it. Returns 0, -1 if not. */
+int code_byte(const struct code *code, uint64_t addr, uint8_t *byte);
+/* Write a byte where the code can be read only. Returns 0, -1 if that is not possible. */
+int code_poke(const struct code *code, uint64_t addr, uint8_t byte);
+
 /* The maps may have changed: forget what depends on them. */
 void code_maps_changed(struct code *code);
 

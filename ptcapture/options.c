@@ -283,6 +283,9 @@ static const struct opt table[] = {
      "perf: the kernel and a CPU with Intel PT. step: the software recorder, which works anywhere "
      "and is slow. auto: perf where it can, else step.",
      set_backend, AT(backend), 0, NULL},
+    {"--single-step", NULL, NULL,
+     "Software recorder: stop at each instruction of a command, write no breakpoints into it.",
+     set_flag, AT(single_step), 0, NULL},
     {"--mmap-pages", "-m", "<data>[,<aux>]", "Size of the rings: pages, or bytes with K, M or G.",
      set_buffers, 0, 0, NULL},
     {"--snapshot", "-S", "[<size>]",

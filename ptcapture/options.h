@@ -57,7 +57,7 @@ struct capture_options {
     uint64_t max_size;              /* bytes of output, 0 = no limit */
     uint64_t delay_ns, duration_ns; /* 0 = none */
     int snapshot, aux_sample, kcore, per_thread, per_cpu, no_inherit, compress, quiet, verbose,
-        check, json;
+        check, json, single_step;
 };
 
 /* Parse the command line. Returns 0, or exit status + 1 to leave with (all messages printed;

@@ -142,6 +142,14 @@ static void pin_self(const struct stepper *st, const cpu_set_t *back)
     sched_setaffinity(0, sizeof(one), back ? back : &one);
 }
 
+/* Breakpoints would be left behind, should the recorder be killed: only in programs that end with
+ * it. And all who execute the code must be traced. */
+static int may_break(const struct stepper *st)
+{
+    return !st->capture->options->single_step && (st->options & PTRACE_O_EXITKILL) &&
+           (st->options & PTRACE_O_TRACECLONE);
+}
+
 static void open_sideband(struct stepper *st)
 {
     const struct capture_options *options = st->capture->options;
@@ -269,13 +277,14 @@ static int record(struct capture *capture)
         control_close(&limits.control);
         return -1;
     }
-    st.blocks = block_probe();
+    st.blocks = !capture->options->single_step && block_probe();
     capture_debug(capture, "the software recorder steps %s.",
                   st.blocks ? "whole blocks" : "single instructions");
     choose_cpu(&st);
     if (sched_getaffinity(0, sizeof(own), &own))
         st.cpu = -1;
     failed = step_attach(&st);
+    st.breaks = may_break(&st);
     if (!failed) {
         caps_drop(capture->options->target != TARGET_COMMAND);
         pin_self(&st, NULL);

@@ -5,6 +5,8 @@
  *   step.c         the backend: set up, the loop over stops, the end
  *   step_attach.c  who is traced: seize, new children, detach
  *   step_stop.c    what a stop means: an instruction done, a signal, a system call, an exec
+ *   step_way.c     several instructions at once: plan, and land somewhere
+ *   step_insn.c    the instruction that is about to execute; the trace of those that have
  *   step_sched.c   who runs: all at once, or one after the other on one virtual CPU
  *   step_syscall.c what a system call changes: maps, affinity, visible traces of stepping
  *   step_want.c    what of it becomes trace
@@ -18,6 +20,7 @@
 
 #include "backend.h"
 #include "block.h"
+#include "breaks.h"
 #include "code.h"
 #include "filter.h"
 #include "generator.h"
@@ -26,6 +29,7 @@
 #include "sideband.h"
 
 #include <sched.h>
+#include <stddef.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
@@ -69,6 +73,7 @@ struct step_thread {
     uint64_t told_seen;    /* and at the last exact time in the trace */
     cpu_set_t affinity;    /* what the thread believes */
     struct block block;    /* what runs from `ip` on; empty: one instruction */
+    struct breaks breaks;  /* set while it runs along `block` */
     struct operand ptw;    /* of a PTWRITE at `ip` */
     uint8_t ptw_size;      /* 4 or 8 bytes; 0: not known */
     int injected;          /* the signal that the step began with */
@@ -77,6 +82,7 @@ struct step_thread {
     uint8_t in_syscall; /* resumed inside of a system call */
     uint8_t left;       /* the trace says that the instruction at `ip` left user code */
     uint8_t restart;    /* the kernel may go back to the system call at `ip` */
+    uint8_t owed;       /* the trap of a breakpoint that it has already left is still to come */
     uint8_t listening;  /* stopped by SIGSTOP or the like */
     uint8_t dead;       /* its trace is complete */
     uint8_t started;    /* ITRACE_START is written */
@@ -108,6 +114,7 @@ struct stepper {
     uint64_t tickets;
     uint64_t stops, stops_seen; /* of `running`; at the last tick */
     int blocks;                 /* PTRACE_SINGLEBLOCK works */
+    int breaks;                 /* breakpoints may be written into programs */
     struct filter filter;
     uint64_t snapshot_size; /* --snapshot: bytes of each queue; 0: full trace */
     uint8_t paused;         /* by the command disable */
@@ -208,6 +215,8 @@ void step_ended(struct stepper *st, struct step_thread *t, pid_t tid, int status
 int step_attach(struct stepper *st);
 /* Let those run that step_attach() has stopped. */
 void step_begin(struct stepper *st);
+/* The end of a step that the thread has not been told of yet? (Without a tracer it would kill.) */
+int step_trap_pending(pid_t tid);
 /* Let go of a stopped thread, with a signal that is still to be delivered. */
 void step_detach(struct stepper *st, struct step_thread *t, int sig);
 /* Stop everybody; step_resume() detaches from then on. */
@@ -222,6 +231,37 @@ void step_stop(struct stepper *st, pid_t tid, int status);
 void step_resume(struct stepper *st, struct step_thread *t, int sig);
 /* It is: let it execute. */
 void step_go(struct stepper *st, struct step_thread *t, int sig);
+
+/* --- step_insn.c ------------------------------------------------------------------------ */
+
+#define USER_REG(name) offsetof(struct user_regs_struct, name)
+
+/* A register of a stopped thread. */
+uint64_t step_peek(const struct step_thread *t, size_t reg);
+/* The mode that a stopped thread is in. */
+void step_read_mode(struct step_thread *t);
+/* Decode the instruction at t->ip. */
+void step_fetch(struct stepper *st, struct step_thread *t);
+/* The instruction at t->ip has executed; `next` is what follows. */
+void step_complete(struct stepper *st, struct step_thread *t, uint64_t next);
+/* The first `count` instructions of the block have executed; `next` is what follows. */
+void step_complete_block(struct stepper *st, struct step_thread *t, int count, uint64_t next);
+/* Stopped at `rip`, and not by a branch. */
+void step_complete_until(struct stepper *st, struct step_thread *t, uint64_t rip);
+/* The instruction at t->ip has executed and left user code by itself. */
+void step_leave(struct stepper *st, struct step_thread *t);
+/* Something from outside has come between the instructions. */
+void step_interrupted(struct stepper *st, struct step_thread *t);
+
+/* --- step_way.c ------------------------------------------------------------------------- */
+
+/* May the thread run more than one instruction? Returns the request for ptrace(), 0 if not. */
+int step_way(struct stepper *st, struct step_thread *t, int sig);
+/* It had breakpoints and has stopped: the code is as it was, and t->ip is where it stands. Returns
+ * the signal to go on with after a SIGTRAP: 0 if a breakpoint was the cause. */
+int step_land(struct stepper *st, struct step_thread *t, int status);
+/* What was told about a signal of a stopped thread: siginfo.si_code. */
+int step_signal_code(const struct step_thread *t);
 
 /* --- step_syscall.c --------------------------------------------------------------------- */
 

@@ -342,8 +342,7 @@ void step_begin(struct stepper *st)
 /* --- letting go
  * ----------------------------------------------------------------------------------- */
 
-/* The end of a step that the thread has not been told of yet: without a tracer it would kill. */
-static int trap_pending(pid_t tid)
+int step_trap_pending(pid_t tid)
 {
     struct __ptrace_peeksiginfo_args args = {0, 0, 16};
     siginfo_t info[16];
@@ -358,7 +357,7 @@ static int trap_pending(pid_t tid)
 
 void step_detach(struct stepper *st, struct step_thread *t, int sig)
 {
-    if (trap_pending(t->tid) && !ptrace(PTRACE_CONT, t->tid, NULL, (void *)(long)sig))
+    if (step_trap_pending(t->tid) && !ptrace(PTRACE_CONT, t->tid, NULL, (void *)(long)sig))
         return; /* comes back with it */
     if (step_queue_traces(t)) {
         step_queue_ready(st, t);

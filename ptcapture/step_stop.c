@@ -25,193 +25,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define USER_REG(name)  offsetof(struct user_regs_struct, name)
-#define VSYSCALL_PAGE   0xffffffffff600000ull
 #define HANDLER_ENTERED SIGTRAP /* si_code */
 #define LOST_TRAPS      8
 #define SYSCALL_STOP    (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
 
-static uint64_t peek(const struct step_thread *t, size_t reg)
-{
-    return (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid, reg, NULL);
-}
-
-static void read_mode(struct step_thread *t)
-{
-    t->mode = step_mode_of((uint16_t)peek(t, USER_REG(cs)));
-}
-
-static int signal_code(const struct step_thread *t)
-{
-    siginfo_t info;
-
-    memset(&info, 0, sizeof(info));
-    return ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info) ? 0 : info.si_code;
-}
-
-/* --- the trace of a step ------------------------------------------------------------- */
-
-/* User code begins or goes on at t->ip. The exact time goes first when the kernel has told
- * something in the meantime: what was mapped must not be decoded too early or too late. */
-static void enable(struct stepper *st, struct step_thread *t)
-{
-    step_queue_ready(st, t);
-    if (t->told_seen != t->step_seen)
-        gen_time(&t->queue->gen, t->step_tsc);
-    gen_enable(&t->queue->gen, t->ip, t->mode, t->step_tsc);
-    t->told_seen = t->step_seen;
-}
-
-/* Before the instruction at t->ip: the trace is on, and in time with the sideband. New code
- * takes effect while tracing is off, as if an interrupt had come in: decoders walk straight
- * code ahead of time, but not across that. */
-static void begin_insn(struct stepper *st, struct step_thread *t)
-{
-    step_queue_ready(st, t);
-    if (t->queue->gen.enabled && t->copy_tsc) {
-        gen_interrupt(&t->queue->gen, t->ip, t->copy_tsc - 1);
-        t->told_seen = 0;
-    } else if (t->queue->gen.enabled && t->told_seen != t->step_seen) {
-        gen_time(&t->queue->gen, t->step_tsc);
-        t->told_seen = t->step_seen;
-    }
-    if (!t->queue->gen.enabled)
-        enable(st, t);
-}
-
-static void executed(struct stepper *st, struct step_thread *t)
-{
-    st->capture->totals.instructions++;
-    if (st->truth_fd >= 0)
-        step_out_truth(st, t, t->ip);
-}
-
-/* The instruction at t->ip has executed and left user code by itself. */
-static void leave(struct stepper *st, struct step_thread *t)
-{
-    if (t->left)
-        return;
-    t->left = 1;
-    if (!step_want(st, t, t->ip))
-        return;
-    begin_insn(st, t);
-    executed(st, t);
-    gen_far_leave(&t->queue->gen, t->step_tsc);
-}
-
-static void interrupted(struct stepper *st, struct step_thread *t)
-{
-    if (!step_queue_traces(t))
-        return;
-    step_queue_ready(st, t);
-    gen_interrupt(&t->queue->gen, t->ip, t->step_tsc);
-}
-
-static void trace_insn(struct stepper *st, struct step_thread *t, uint64_t next,
-                       enum ptl_exec_mode next_mode)
-{
-    const struct ptl_insn *insn = &t->insn.insn;
-    struct generator *gen = &t->queue->gen;
-
-    begin_insn(st, t);
-    executed(st, t);
-    if (insn->iclass == PTL_INSN_PTWRITE && t->ptw_size)
-        gen_ptwrite(gen, t->ptw.value, t->ptw_size == 8, t->step_tsc);
-    if (st->filter.count && !step_want(st, t, next))
-        gen_insn_out(gen, insn, t->ip, next, next_mode, t->halted, t->step_tsc);
-    else
-        gen_insn(gen, insn, t->ip, next, next_mode, t->step_tsc);
-}
-
-/* The instruction at t->ip has executed; `next` is what follows. */
-static void complete(struct stepper *st, struct step_thread *t, uint64_t next)
-{
-    enum ptl_exec_mode next_mode = t->mode;
-    const struct ptl_insn *insn = &t->insn.insn;
-    uint64_t ip = t->ip;
-
-    if (!t->have_insn) { /* the vsyscall page, or code that cannot be read */
-        if (!step_queue_traces(t) && (ip & ~0xfffull) != VSYSCALL_PAGE && step_want(st, t, ip))
-            enable(st, t);
-        interrupted(st, t);
-        t->ip = next;
-        return;
-    }
-    if (insn->iclass == PTL_INSN_FAR_JMP || insn->iclass == PTL_INSN_FAR_CALL ||
-        insn->iclass == PTL_INSN_FAR_RET) {
-        read_mode(t);
-        next_mode = t->mode;
-        t->mode = (enum ptl_exec_mode)insn->mode;
-    }
-    if (step_want(st, t, ip))
-        trace_insn(st, t, next, next_mode);
-    if (t->insn.traits & CODE_PUSHF)
-        step_hide_trap_flag(t);
-    t->ip = next;
-    t->mode = next_mode;
-}
-
-/* The first `count` instructions of the block have executed; `next` is what follows. */
-static void complete_block(struct stepper *st, struct step_thread *t, int count, uint64_t next)
-{
-    for (int i = 0; i < count; i++) {
-        t->insn = t->block.insn[i];
-        complete(st, t, i + 1 < count ? t->block.insn[i + 1].ip : next);
-        t->copy_tsc = 0;
-    }
-    t->block.count = 0;
-}
-
-/* Stopped at `rip`, and not by a branch. */
-static void complete_until(struct stepper *st, struct step_thread *t, uint64_t rip)
-{
-    int count = t->block.count ? block_ran(&t->block, rip, 0) : 0;
-
-    if (count > 0) {
-        complete_block(st, t, count, rip);
-        return;
-    }
-    if (t->block.count) { /* not the way that the code says */
-        t->have_insn = 0;
-        t->block.count = 0;
-    }
-    complete(st, t, rip);
-}
-
-/* The value of a PTWRITE, while its operand still has it. On a CPU that lacks the instruction it
- * faults, and the value is not used. */
-static void look_at_ptwrite(struct step_thread *t)
-{
-    struct user_regs_struct regs;
-    uint8_t bytes[PTL_INSN_MAX_SIZE];
-
-    t->ptw_size = 0;
-    if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) ||
-        step_memory(t->tid, t->ip, bytes, t->insn.insn.size, 0) ||
-        operand_ptwrite(&t->ptw, bytes, &t->insn.insn, &regs))
-        return;
-    if (t->ptw.memory && step_memory(t->tid, t->ptw.address, &t->ptw.value, t->ptw.size, 0))
-        return;
-    t->ptw_size = t->ptw.size;
-}
-
 /* --- going on ---------------------------------------------------------------------------- */
-
-static void fetch(struct stepper *st, struct step_thread *t)
-{
-    struct code_copy copies[CODE_COPIES];
-    unsigned count = 0;
-
-    t->copy_tsc = 0;
-    t->have_insn =
-        !code_fetch(t->code, t->tid, t->ip, t->mode, &st->store, &t->insn, copies, &count);
-    if (count)
-        t->copy_tsc = capture_now();
-    for (unsigned i = 0; i < count; i++)
-        step_out_copy(st, t, &copies[i], t->copy_tsc);
-    if (t->have_insn && t->insn.insn.iclass == PTL_INSN_PTWRITE)
-        look_at_ptwrite(t);
-}
 
 void step_resume(struct stepper *st, struct step_thread *t, int sig)
 {
@@ -230,46 +48,16 @@ static int stops_at_entry(const struct stepper *st, const struct step_thread *t,
     return st->cpu_queue && !t->in_syscall && !sig && t->have_insn && (t->insn.traits & CODE_CALLS);
 }
 
-struct fetcher {
-    struct stepper *st;
-    struct step_thread *t;
-};
-
-/* For a block: code whose bytes are only now told to readers is stepped alone. */
-static int fetch_plain(void *context, uint64_t ip, struct code_insn *insn)
-{
-    struct fetcher *fetcher = context;
-    struct step_thread *t = fetcher->t;
-    struct code_copy copies[CODE_COPIES];
-    unsigned count = 0;
-    int status =
-        code_fetch(t->code, t->tid, ip, t->mode, &fetcher->st->store, insn, copies, &count);
-
-    if (count)
-        t->copy_tsc = capture_now();
-    for (unsigned i = 0; i < count; i++)
-        step_out_copy(fetcher->st, t, &copies[i], t->copy_tsc);
-    return status || count;
-}
-
-static int plan_block(struct stepper *st, struct step_thread *t, int sig)
-{
-    struct fetcher fetcher = {st, t};
-
-    t->block.count = 0;
-    return st->blocks && !t->in_syscall && !t->restart && !sig && t->have_insn &&
-           block_plan(&t->block, t->ip, fetch_plain, &fetcher);
-}
-
 void step_go(struct stepper *st, struct step_thread *t, int sig)
 {
-    int in_kernel = t->in_syscall && !t->fresh, request = PTRACE_SINGLESTEP;
+    int in_kernel = t->in_syscall && !t->fresh, request = PTRACE_SINGLESTEP, way;
 
     if (!in_kernel) {
         t->left = 0;
-        fetch(st, t);
-        if (plan_block(st, t, sig))
-            request = PTRACE_SINGLEBLOCK;
+        step_fetch(st, t);
+        way = step_way(st, t, sig);
+        if (way)
+            request = way;
         else if (stops_at_entry(st, t, sig))
             request = PTRACE_SYSCALL;
         t->step_seen = step_out_seen(st);
@@ -300,8 +88,8 @@ static void catch_up(struct stepper *st, struct step_thread *t, uint64_t rip)
         if (insn->iclass != PTL_INSN_OTHER && insn->iclass != PTL_INSN_MOV_CR3 &&
             insn->iclass != PTL_INSN_PTWRITE)
             return;
-        complete(st, t, after);
-        fetch(st, t);
+        step_complete(st, t, after);
+        step_fetch(st, t);
     }
 }
 
@@ -313,7 +101,7 @@ static void syscall_done(struct stepper *st, struct step_thread *t)
 
     if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs))
         return;
-    leave(st, t);
+    step_leave(st, t);
     t->in_syscall = 0;
     step_syscall(st, t, &regs);
     t->mode = step_mode_of((uint16_t)regs.cs);
@@ -324,7 +112,7 @@ static void syscall_done(struct stepper *st, struct step_thread *t)
 /* Only where stops_at_entry(): the instruction has executed, the call begins. */
 static void syscall_entered(struct stepper *st, struct step_thread *t)
 {
-    leave(st, t);
+    step_leave(st, t);
     t->in_syscall = 1;
     step_resume(st, t, 0);
 }
@@ -334,10 +122,10 @@ static void syscall_entered(struct stepper *st, struct step_thread *t)
 
 static void handler_entered(struct stepper *st, struct step_thread *t)
 {
-    interrupted(st, t);
-    t->ip = peek(t, USER_REG(rip));
+    step_interrupted(st, t);
+    t->ip = step_peek(t, USER_REG(rip));
     t->restart = 0;
-    read_mode(t);
+    step_read_mode(t);
     step_resume(st, t, 0);
 }
 
@@ -347,7 +135,7 @@ static int own_trap(struct stepper *st, struct step_thread *t, uint64_t rip)
     if (!t->have_insn || t->insn.insn.kind != PTL_KIND_INT || (t->insn.traits & CODE_CALLS) ||
         rip == t->ip)
         return 0;
-    leave(st, t);
+    step_leave(st, t);
     t->ip = rip;
     step_resume(st, t, SIGTRAP);
     return 1;
@@ -356,13 +144,13 @@ static int own_trap(struct stepper *st, struct step_thread *t, uint64_t rip)
 /* The end of a block; or somebody has sent the signal. */
 static void on_branch(struct stepper *st, struct step_thread *t, uint64_t rip)
 {
-    int sent = block_holds(&t->block, rip) && signal_code(t) <= 0;
+    int sent = block_holds(&t->block, rip) && step_signal_code(t) <= 0;
     int count = sent ? -1 : block_ran(&t->block, rip, 1);
 
     if (count > 0)
-        complete_block(st, t, count, rip);
+        step_complete_block(st, t, count, rip);
     else if (rip != t->ip)
-        complete_until(st, t, rip);
+        step_complete_until(st, t, rip);
     step_resume(st, t, sent ? SIGTRAP : 0);
 }
 
@@ -370,7 +158,12 @@ static void on_trap(struct stepper *st, struct step_thread *t)
 {
     uint64_t rip;
 
-    if (t->injected && signal_code(t) == HANDLER_ENTERED) {
+    if (t->owed && step_signal_code(t) == SI_KERNEL) {
+        t->owed = 0;
+        step_resume(st, t, 0);
+        return;
+    }
+    if (t->injected && step_signal_code(t) == HANDLER_ENTERED) {
         handler_entered(st, t);
         return;
     }
@@ -379,7 +172,7 @@ static void on_trap(struct stepper *st, struct step_thread *t)
         step_resume(st, t, 0);
         return;
     }
-    rip = peek(t, USER_REG(rip));
+    rip = step_peek(t, USER_REG(rip));
     if (t->block.count) {
         on_branch(st, t, rip);
         return;
@@ -395,18 +188,18 @@ static void on_trap(struct stepper *st, struct step_thread *t)
         return;
     t->restart = 0;
     if (t->have_insn && (t->insn.traits & CODE_SYSCALL)) {
-        if (rip == t->ip && signal_code(t) <= 0) { /* sent by somebody */
+        if (rip == t->ip && step_signal_code(t) <= 0) { /* sent by somebody */
             step_resume(st, t, SIGTRAP);
             return;
         }
         syscall_done(st, t);
     } else if (rip == t->ip && t->have_insn && (t->insn.traits & CODE_REP)) {
         ; /* one iteration */
-    } else if (rip == t->ip && signal_code(t) <= 0) {
+    } else if (rip == t->ip && step_signal_code(t) <= 0) {
         step_resume(st, t, SIGTRAP);
         return;
     } else {
-        complete(st, t, rip);
+        step_complete(st, t, rip);
     }
     step_resume(st, t, 0);
 }
@@ -415,10 +208,10 @@ static void on_trap(struct stepper *st, struct step_thread *t)
 
 static void on_signal(struct stepper *st, struct step_thread *t, int sig)
 {
-    uint64_t rip = peek(t, USER_REG(rip));
+    uint64_t rip = step_peek(t, USER_REG(rip));
 
     if (!t->in_syscall && !t->restart && !t->fresh && rip != t->ip)
-        complete_until(st, t, rip);
+        step_complete_until(st, t, rip);
     step_resume(st, t, sig);
 }
 
@@ -440,7 +233,7 @@ static void on_new_task(struct stepper *st, struct step_thread *t, int event)
     struct step_thread *child;
     pid_t tid, tgid;
 
-    leave(st, t);
+    step_leave(st, t);
     t->in_syscall = 1;
     if (!ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &message) && message) {
         tid = (pid_t)message;
@@ -448,7 +241,7 @@ static void on_new_task(struct stepper *st, struct step_thread *t, int event)
         child = step_born(st, t, tid, tgid ? tgid : tid);
         if (child) {
             child->code = code_of_child(t, event, tid, child->tgid);
-            child->ip = peek(t, USER_REG(rip));
+            child->ip = step_peek(t, USER_REG(rip));
             child->mode = t->mode;
             child->fresh = child->in_syscall = 1;
             if (child->state == STEP_STOPPED)
@@ -479,12 +272,12 @@ static void on_exec(struct stepper *st, struct step_thread *t)
 
     ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &former);
     caller = step_find(st, (pid_t)former);
-    leave(st, caller ? caller : t);
+    step_leave(st, caller ? caller : t);
     t = step_exec(st, t, caller);
     if (!t)
         return;
-    t->ip = peek(t, USER_REG(rip));
-    read_mode(t);
+    t->ip = step_peek(t, USER_REG(rip));
+    step_read_mode(t);
     t->fresh = t->in_syscall = 1;
     warn_setuid(st, t->tgid);
     if (!st->have_sideband) {
@@ -497,17 +290,17 @@ static void on_exec(struct stepper *st, struct step_thread *t)
 /* The thread is about to end: by a system call, or because of a signal. */
 static void on_exit(struct stepper *st, struct step_thread *t)
 {
-    uint64_t rip = peek(t, USER_REG(rip));
+    uint64_t rip = step_peek(t, USER_REG(rip));
     int in_kernel = t->in_syscall || (t->have_insn && (t->insn.traits & CODE_SYSCALL) &&
-                                      peek(t, USER_REG(orig_rax)) != UINT64_MAX);
+                                      step_peek(t, USER_REG(orig_rax)) != UINT64_MAX);
 
     if (t->fresh)
         ;
     else if (in_kernel)
-        leave(st, t);
+        step_leave(st, t);
     else if (rip != t->ip && t->have_insn && !t->restart)
-        complete_until(st, t, rip);
-    interrupted(st, t);
+        step_complete_until(st, t, rip);
+    step_interrupted(st, t);
     if (!st->cpu_queue && !st->snapshot_size)
         step_queue_flush(st, t->queue);
     t->dead = 1;
@@ -551,10 +344,17 @@ static void on_event(struct stepper *st, struct step_thread *t, int event, int s
     }
 }
 
+/* In a system call that nobody saw coming. */
+static void lost(struct stepper *st, struct step_thread *t)
+{
+    t->left = t->in_syscall = 1;
+    step_resume(st, t, 0);
+}
+
 void step_stop(struct stepper *st, pid_t tid, int status)
 {
     struct step_thread *t = step_find(st, tid);
-    int sig = WIFSTOPPED(status) ? WSTOPSIG(status) : 0, event = status >> 16;
+    int sig = WIFSTOPPED(status) ? WSTOPSIG(status) : 0, event = status >> 16, landed, go_on = 0;
 
     if (!WIFSTOPPED(status)) {
         step_ended(st, t, tid, status);
@@ -567,8 +367,15 @@ void step_stop(struct stepper *st, pid_t tid, int status)
         return;
     step_sched_stopped(st, t);
     t->listening = 0;
+    landed = t->breaks.count != 0;
+    if (landed)
+        go_on = step_land(st, t, status);
     if (event)
         on_event(st, t, event, sig);
+    else if (landed && sig == SYSCALL_STOP)
+        lost(st, t);
+    else if (landed && sig == SIGTRAP)
+        step_resume(st, t, go_on);
     else if (sig == SYSCALL_STOP)
         syscall_entered(st, t);
     else if (sig == SIGTRAP)

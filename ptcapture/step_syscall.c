@@ -21,6 +21,7 @@ static const uint16_t map_calls_32[] = {90, 91, 117, 125, 163, 192, 257, 380, 39
 
 #define SETAFFINITY_32 241
 #define GETAFFINITY_32 242
+#define CLONE_32       120
 
 enum ptl_exec_mode step_mode_of(uint16_t cs)
 {
@@ -143,6 +144,21 @@ int step_restarts(const struct user_regs_struct *regs)
            (result == -512 || result == -513 || result == -514 || result == -516);
 }
 
+/* A thread that its maker hides from us executes the code, too. */
+static int makes_untraced(const struct step_thread *t, const struct user_regs_struct *regs)
+{
+    int i386 = is_i386(t);
+    uint64_t args = i386 ? regs->rbx & UINT32_MAX : regs->rdi, flags = args;
+
+    if (regs->orig_rax == SYS_clone3) { /* the same of i386 */
+        if (step_memory(t->tid, args, &flags, sizeof(flags), 0))
+            return 0;
+    } else if (regs->orig_rax != (i386 ? CLONE_32 : SYS_clone)) {
+        return 0;
+    }
+    return (int64_t)regs->rax > 0 && (flags & CLONE_UNTRACED) && (flags & CLONE_VM);
+}
+
 void step_syscall(struct stepper *st, struct step_thread *t, struct user_regs_struct *regs)
 {
     hide_in_r11(t, regs);
@@ -152,4 +168,6 @@ void step_syscall(struct stepper *st, struct step_thread *t, struct user_regs_st
             step_out_maps(st, t);
     }
     hide_pin(st, t, regs);
+    if (makes_untraced(t, regs))
+        st->breaks = 0;
 }
