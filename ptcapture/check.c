@@ -221,10 +221,11 @@ static void report_limits(struct report *report)
     if (yama > 0)
         say(report, "ptrace", text);
     say(report, "stepping",
-        block_probe() ? "whole blocks: the CPU's branch step works"
-                      : "commands of one thread several instructions at once, by breakpoints; other "
-                        "threads one by one: the branch step of this machine (PTRACE_SINGLEBLOCK) "
-                        "does not skip any, as is usual in virtual machines");
+        block_probe()
+            ? "whole blocks: the CPU's branch step works"
+            : "commands of one thread several instructions at once, by breakpoints; other "
+              "threads one by one: the branch step of this machine (PTRACE_SINGLEBLOCK) "
+              "does not skip any, as is usual in virtual machines");
 }
 
 static void report_machine(struct report *report)

@@ -83,6 +83,9 @@ static int parse_events(struct capture *capture)
             pt = events->item[i];
         }
     }
+    /* Nothing before a PSB can be decoded: a sample should hold more than one. */
+    if (capture->options->aux_sample)
+        capture->pmu.psb_period = 0;
     if (terms_parse(&capture->event, &capture->pmu, pt, error, sizeof(error))) {
         capture_error(capture, "-e %s: %s", pt, error);
         return -1;

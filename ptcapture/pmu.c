@@ -119,7 +119,7 @@ int pmu_load(struct pmu *pmu, const char *sysfs, const char *name)
     char dir[256], line[64];
 
     memset(pmu, 0, sizeof(*pmu));
-    pmu->mtc_period = 3;
+    pmu->mtc_period = pmu->psb_period = 3;
     if (snprintf(dir, sizeof(dir), "%s/%s", sysfs, name) >= (int)sizeof(dir) ||
         strlen(name) >= sizeof(pmu->name)) {
         errno = ENAMETOOLONG;
@@ -189,6 +189,7 @@ void pmu_software(struct pmu *pmu, const char *sysfs)
     pmu->caps = sizeof(software_cap) / sizeof(*software_cap);
     /* TSC ticks are nanoseconds of the sideband's clock, core cycles are TSC ticks, and the
      * crystal is the 25 MHz one of server parts. */
+    pmu->psb_period = 3;
     pmu->mtc_period = 13; /* a third of a millisecond: some ten steps, not a part of one */
     pmu->max_nonturbo_ratio = 10;
     pmu->tsc_ratio = 40;

@@ -35,8 +35,9 @@ struct pmu {
     struct pmu_cap cap[PMU_CAPS];
     size_t caps;
     uint32_t nr_addr_filters;
-    uint32_t max_nonturbo_ratio;   /* 0 unknown */
-    uint8_t mtc_period;            /* the default of the term */
+    uint32_t max_nonturbo_ratio; /* 0 unknown */
+    uint8_t mtc_period;          /* the defaults of the terms */
+    uint8_t psb_period;
     uint32_t tsc_ratio, art_ratio; /* TSC : crystal, CPUID.15H EBX and EAX; 0 unknown */
 };
 

@@ -34,7 +34,7 @@ static const struct {
 static const struct {
     const char *term;
     uint64_t value;
-} defaults[] = {{"tsc", 1}, {"mtc", 1}, {"psb_period", 3}, {"pt", 1}, {"branch", 1}};
+} defaults[] = {{"tsc", 1}, {"mtc", 1}, {"pt", 1}, {"branch", 1}};
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -281,6 +281,7 @@ int terms_parse(struct pt_event *event, const struct pmu *pmu, const char *text,
     for (size_t i = 0; i < COUNT(defaults); i++)
         set_default(event, pmu, defaults[i].term, defaults[i].value);
     set_default(event, pmu, "mtc_period", pmu->mtc_period);
+    set_default(event, pmu, "psb_period", pmu->psb_period);
     snprintf(event->name, sizeof(event->name), "%s", text ? text : "intel_pt//");
     if (text && !terms_is_pt(pmu, text)) {
         snprintf(error, size, "'%s' is not an event of %s", text, pmu->name);

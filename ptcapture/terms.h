@@ -20,7 +20,7 @@ struct pt_event {
 int terms_is_pt(const struct pmu *pmu, const char *text);
 
 /* Parse `text`; NULL means the defaults. Like perf, terms change a default: tsc, mtc with
- * mtc_period=3 and psb_period=3 or the nearest lower values that the PMU allows, pt, branch.
+ * mtc_period and psb_period of the PMU or the nearest lower values that it allows, pt, branch.
  * Returns 0; or -1 with a message of up to `size` bytes in `error` that lists what is valid. */
 int terms_parse(struct pt_event *event, const struct pmu *pmu, const char *text, char *error,
                 size_t size);

@@ -108,10 +108,11 @@ struct walk {
 static void execute(struct code *code, uint64_t ip, unsigned signal_after, unsigned *seed,
                     struct walk *walk)
 {
-    memset(walk, 0, sizeof(*walk));
-    while (walk->count < signal_after) {
-        struct code_insn insn;
+    struct code_insn insn;
 
+    memset(walk, 0, sizeof(*walk));
+    memset(&insn, 0, sizeof(insn));
+    while (walk->count < signal_after) {
         assert_true(ip >= BASE && ip - BASE < SIZE);
         if (code->bytes[ip - BASE] == INT3) {
             walk->stopped = 1;
