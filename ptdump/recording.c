@@ -316,7 +316,7 @@ static int all_queues(struct view *view)
         }
         memset(&view->sideband, 0, sizeof(view->sideband));
         view->sideband.sb = sideband;
-        view->sideband.flags = options_sideband(options);
+        view->sideband.flags = options_sideband(options) | SB_PRINT_ALL;
         dump_queue(view, &queues[i]);
         if (with_sideband)
             sb_print_rest(&view->sideband, view->out);
@@ -386,7 +386,7 @@ static int print_records(struct view *view)
     } else {
         memset(&view->sideband, 0, sizeof(view->sideband));
         view->sideband.sb = sideband;
-        view->sideband.flags = options_sideband(options);
+        view->sideband.flags = options_sideband(options) | SB_PRINT_ALL;
         sb_print_rest(&view->sideband, view->out);
         out_flush(view->out);
     }

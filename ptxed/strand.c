@@ -113,7 +113,7 @@ static int open_queue(struct strand *s, uint32_t index)
     s->sideband = (struct sb_print){0};
     if (!rec->x->sideband.print) /* else problems are reported once, at the end */
         return 0;
-    s->sideband = (struct sb_print){.sb = s->sb, .flags = ptxed_sideband(rec->x)};
+    s->sideband = (struct sb_print){.sb = s->sb, .flags = ptxed_sideband(rec->x) | SB_PRINT_ALL};
     /* Records of other CPUs are shown with those, or by time if all are merged. */
     s->sideband.by_cpu =
         !rec->x->recording.merge && rec->queues > 1 && s->queue->cpu != PTL_PERF_ANY;

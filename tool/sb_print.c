@@ -21,6 +21,8 @@ static void print_json(struct out *out, const struct ptl_sb_record *record)
 static void print_record(const struct sb_print *print, struct out *out,
                          const struct ptl_sb_record *record)
 {
+    int all = (print->flags & SB_PRINT_ALL) != 0;
+
     if (print->flags & SB_PRINT_JSON) {
         print_json(out, record);
         return;
@@ -38,9 +40,9 @@ static void print_record(const struct sb_print *print, struct out *out,
         out_str(out, "  ");
     }
     if (print->flags & SB_PRINT_VERBOSE)
-        text_record_verbose(out, &record->record);
+        text_record_verbose(out, &record->record, all);
     else
-        text_record(out, &record->record);
+        text_record(out, &record->record, all);
 }
 
 static void print_json_note(struct out *out, const struct ptl_sb_record *record,

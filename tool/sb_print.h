@@ -15,9 +15,10 @@
 #define SB_PRINT_FILENAME 0x04u
 #define SB_PRINT_OFFSET   0x08u
 #define SB_PRINT_TIME     0x10u
-#define SB_PRINT_WARN     0x20u /* warnings, too */
-#define SB_PRINT_ERRORS   0x40u /* call warnings errors */
-#define SB_PRINT_JSON     0x80u /* all as JSON, with file, offset and time */
+#define SB_PRINT_WARN     0x20u  /* warnings, too */
+#define SB_PRINT_ERRORS   0x40u  /* call warnings errors */
+#define SB_PRINT_JSON     0x80u  /* all as JSON, with file, offset and time */
+#define SB_PRINT_ALL      0x100u /* name all kinds of records */
 
 struct sb_print {
     const struct ptl_sideband *sb;

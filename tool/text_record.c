@@ -11,8 +11,13 @@
 struct field {
     const char *label;
     uint16_t offset; /* in struct ptl_record */
-    uint16_t size;   /* 4, 8; 0: a string */
+    uint16_t size;   /* 2, 4, 8; or a KIND_* */
 };
+
+#define KIND_STRING 0
+#define KIND_BYTES  100 /* a span */
+#define KIND_TAG    101 /* eight bytes */
+#define KIND_LINKS  102 /* a span of namespaces: pairs of device and inode */
 
 struct row {
     uint32_t type;
@@ -22,13 +27,20 @@ struct row {
     struct field fields[FIELDS];
 };
 
+/* The rows behind this one are not known to the reference's tools. */
+#define FIRST_OWN PTL_REC_NAMESPACES
+
 #define U(label, member)                                                                           \
     {                                                                                              \
         label, offsetof(struct ptl_record, u.member), sizeof(((struct ptl_record *)0)->u.member)   \
     }
 #define S(label, member)                                                                           \
     {                                                                                              \
-        label, offsetof(struct ptl_record, u.member), 0                                            \
+        label, offsetof(struct ptl_record, u.member), KIND_STRING                                  \
+    }
+#define K(label, kind, member)                                                                     \
+    {                                                                                              \
+        label, offsetof(struct ptl_record, u.member), KIND_##kind                                  \
     }
 #define TASK                                                                                       \
     {                                                                                              \
@@ -81,6 +93,24 @@ static const struct row rows[] = {
     {FLAGGED(SWITCH_CPU_WIDE, PTL_MISC_SWITCH_OUT, PTL_MISC_SWITCH_OUT, "OUT"),
      "  a/b",
      {U("next pid", switch_cpu_wide.pid), U("next tid", switch_cpu_wide.tid)}},
+    {RECORD(NAMESPACES),
+     "  a/b, c",
+     {U("pid", namespaces.pid), U("tid", namespaces.tid),
+      K("namespaces", LINKS, namespaces.links)}},
+    {RECORD(KSYMBOL),
+     "  a, b, c, d, e",
+     {U("addr", ksymbol.addr), U("len", ksymbol.len), U("ksym_type", ksymbol.ksym_type),
+      U("flags", ksymbol.flags), S("name", ksymbol.name)}},
+    {RECORD(BPF_EVENT),
+     "  a, b, c, d",
+     {U("bpf_type", bpf.bpf_type), U("flags", bpf.flags), U("prog", bpf.prog),
+      K("tag", TAG, bpf.tag)}},
+    {RECORD(CGROUP), "  a, b", {U("id", cgroup.id), S("path", cgroup.path)}},
+    {RECORD(TEXT_POKE),
+     "  a, b, c",
+     {U("addr", text_poke.addr), K("old", BYTES, text_poke.old_bytes),
+      K("new", BYTES, text_poke.new_bytes)}},
+    {RECORD(AUX_OUTPUT_HW_ID), "  a", {U("hw_id", hw_id.hw_id)}},
 };
 
 /* TRUNCATED is a flag in the body, not in the header. */
@@ -89,11 +119,11 @@ static int is_whole_aux(const struct ptl_record *record)
     return record->type == PTL_REC_AUX && !(record->u.aux.flags & PTL_AUX_TRUNCATED);
 }
 
-static const struct row *find_row(const struct ptl_record *record)
+static const struct row *find_row(const struct ptl_record *record, int all)
 {
     size_t i = 0, n = sizeof(rows) / sizeof(*rows);
 
-    if (!record->known)
+    if (!record->known || (!all && record->type >= FIRST_OWN))
         return NULL;
     while (i < n && (rows[i].type != record->type || (record->misc & rows[i].mask) != rows[i].misc))
         i++;
@@ -112,19 +142,69 @@ static void put_name(struct out *out, const char *name)
     }
 }
 
+static void put_bytes(struct out *out, const uint8_t *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        out_printf(out, "%02x", bytes[i]);
+}
+
+/* In the order of the kernel (linux/perf_event.h). */
+static const char *const namespaces[] = {"net", "uts", "ipc", "pid", "user", "mnt", "cgroup"};
+
+#define LINK_SIZE 16 /* of a namespace in the record: device, inode */
+
+/* The `i`th namespace. Returns its name; NULL: there is none, or none that has a name. */
+static const char *get_link(const struct ptl_span *links, size_t i, uint64_t pair[2])
+{
+    if (i >= links->len / LINK_SIZE || i >= sizeof(namespaces) / sizeof(*namespaces))
+        return NULL;
+    memcpy(pair, links->bytes + i * LINK_SIZE, LINK_SIZE);
+    return namespaces[i];
+}
+
+static void put_links(struct out *out, const struct ptl_span *links)
+{
+    const char *name;
+    uint64_t pair[2];
+
+    for (size_t i = 0; (name = get_link(links, i, pair)) != NULL; i++)
+        out_printf(out, "%s%s: %llx/%llx", i ? ", " : "", name, (unsigned long long)pair[0],
+                   (unsigned long long)pair[1]);
+}
+
+static uint64_t number_at(const void *at, size_t size)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, at, size);
+    return value;
+}
+
 static void put_field(struct out *out, const struct ptl_record *record, const struct field *field)
 {
     const char *at = (const char *)record + field->offset;
-    uint64_t value = 0;
+    struct ptl_span span = {NULL, 0};
+    const char *name = NULL;
 
-    if (field->size) {
-        memcpy(&value, at, field->size);
-        out_hex(out, value);
-    } else {
-        const char *name;
-
+    if (field->size == KIND_STRING)
         memcpy(&name, at, sizeof(name));
+    else if (field->size == KIND_BYTES || field->size == KIND_LINKS)
+        memcpy(&span, at, sizeof(span));
+    switch (field->size) {
+    case KIND_STRING:
         put_name(out, name ? name : "");
+        break;
+    case KIND_BYTES:
+        put_bytes(out, span.bytes, span.len);
+        break;
+    case KIND_TAG:
+        put_bytes(out, (const uint8_t *)at, 8);
+        break;
+    case KIND_LINKS:
+        put_links(out, &span);
+        break;
+    default:
+        out_hex(out, number_at(at, field->size));
     }
 }
 
@@ -152,9 +232,9 @@ static void put_samples(struct out *out, const struct ptl_sample_id *id)
     out_str(out, " }\n");
 }
 
-void text_record(struct out *out, const struct ptl_record *record)
+void text_record(struct out *out, const struct ptl_record *record, int all)
 {
-    const struct row *row = find_row(record);
+    const struct row *row = find_row(record, all);
 
     if (!row) {
         out_printf(out, "UNKNOWN (%x, %x)  { }\n", record->type, record->misc);
@@ -179,9 +259,9 @@ static void put_label(struct out *out, const struct ptl_sample_id *id, uint32_t 
         out_printf(out, "  %s: %llx\n", label, (unsigned long long)value);
 }
 
-void text_record_verbose(struct out *out, const struct ptl_record *record)
+void text_record_verbose(struct out *out, const struct ptl_record *record, int all)
 {
-    const struct row *row = find_row(record);
+    const struct row *row = find_row(record, all);
     const struct ptl_sample_id *id = &record->id;
 
     if (!row) {
@@ -206,31 +286,62 @@ void text_record_verbose(struct out *out, const struct ptl_record *record)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
+static void json_links(struct json *json, const char *key, const struct ptl_span *links)
+{
+    const char *name;
+    uint64_t pair[2];
+
+    json_open(json, key, '{');
+    for (size_t i = 0; (name = get_link(links, i, pair)) != NULL; i++) {
+        json_open(json, name, '{');
+        json_hex(json, "dev", pair[0]);
+        json_hex(json, "ino", pair[1]);
+        json_close(json, '}');
+    }
+    json_close(json, '}');
+}
+
 /* "aux offset": a key has no blanks. */
+static void make_key(char *key, size_t size, const char *label)
+{
+    size_t n = 0;
+
+    for (; n < size - 1 && label[n]; n++)
+        key[n] = label[n] == ' ' ? '_' : label[n];
+    key[n] = '\0';
+}
+
 static void json_field(struct json *json, const struct ptl_record *record,
                        const struct field *field)
 {
-    const char *at = (const char *)record + field->offset, *string;
+    const char *at = (const char *)record + field->offset, *string = NULL;
+    struct ptl_span span = {NULL, 0};
     char key[32];
-    uint64_t value = 0;
-    size_t n = 0;
 
-    for (; n < sizeof(key) - 1 && field->label[n]; n++)
-        key[n] = field->label[n];
-    key[n] = '\0';
-    for (char *c = key; *c; c++)
-        *c = *c == ' ' ? '_' : *c;
-    if (field->size) {
-        memcpy(&value, at, field->size);
-    } else {
+    make_key(key, sizeof(key), field->label);
+    if (field->size == KIND_STRING)
         memcpy(&string, at, sizeof(string));
+    else if (field->size == KIND_BYTES || field->size == KIND_LINKS)
+        memcpy(&span, at, sizeof(span));
+    switch (field->size) {
+    case KIND_STRING:
         json_string(json, key, string ? string : "");
-        return;
+        break;
+    case KIND_BYTES:
+        json_bytes(json, key, span.bytes, span.len);
+        break;
+    case KIND_TAG:
+        json_bytes(json, key, (const uint8_t *)at, 8);
+        break;
+    case KIND_LINKS:
+        json_links(json, key, &span);
+        break;
+    case 8:
+        json_hex(json, key, number_at(at, 8));
+        break;
+    default:
+        json_count(json, key, number_at(at, field->size));
     }
-    if (field->size == 8)
-        json_hex(json, key, value);
-    else
-        json_count(json, key, value);
 }
 
 static void json_sample(struct json *json, const struct ptl_sample_id *id)
@@ -255,7 +366,7 @@ static void json_sample(struct json *json, const struct ptl_sample_id *id)
 
 void json_record(struct json *json, const struct ptl_record *record)
 {
-    const struct row *row = find_row(record);
+    const struct row *row = find_row(record, 1);
     const char *name = row ? row->name : ptl_record_name(record->type);
 
     json_string(json, "record", name ? name : "UNKNOWN");

@@ -12,9 +12,10 @@
 
 #include <pt/record.h>
 
-/* Both end with a newline. Control characters in names come out as \xNN. */
-void text_record(struct out *out, const struct ptl_record *record);
-void text_record_verbose(struct out *out, const struct ptl_record *record);
+/* Both end with a newline. Control characters in names come out as \xNN. `all`: also kinds that
+ * the reference's tools do not know; else those are UNKNOWN. */
+void text_record(struct out *out, const struct ptl_record *record, int all);
+void text_record_verbose(struct out *out, const struct ptl_record *record, int all);
 
 /* Name, type, misc and fields of the record in an open JSON object. Fields of 64 bits are
  * hexadecimal strings, those of 32 bits numbers. */

@@ -7,6 +7,7 @@ who ran and what was mapped, and the addresses that must come out. The processes
 code at the same place, so a wrong choice shows. Where perf is installed it must say the same,
 except where it is known to differ.
 """
+import json
 import os
 import re
 import shutil
@@ -118,7 +119,8 @@ for name, bits, machine, letter in (('x64', 64, 62, 'a'), ('x32', 32, 62, 'b'), 
 
 # A file in another mount namespace, or that only the container had: named, with the reason.
 inside = make('inside', three, [
-    'raw type=16 hex=' + (struct.pack('<IIQ', 100, 100, 7) + bytes(16 * 7) +
+    'raw type=16 hex=' + (struct.pack('<IIQ', 100, 100, 7) +
+                          b''.join(struct.pack('<QQ', 4, 0xf0000000 + i) for i in range(7)) +
                           struct.pack('<IIQIIQ', 100, 100, 9000, 0, 0, 200)).hex(),
     'raw type=19 hex=' + (struct.pack('<Q', 5) + mkperf.zstr(b'/a/group') +
                           struct.pack('<IIQIIQ', 100, 100, 9001, 0, 0, 200)).hex(),
@@ -126,6 +128,27 @@ inside = make('inside', three, [
 ips, out, err, code = decode(inside, '--sb:compact')
 same('another mount namespace', (hexes(ips), code), (hexes(want('a')), 1))
 same('another mount namespace: why', '/only/in/the/container' in err, True)
+lines = [x for x in out.splitlines() if 'NAMESPACES' in x or 'CGROUP' in x]
+same('these records are named', [x.split('  {')[0] for x in lines],
+     ['PERF_RECORD_NAMESPACES  64/64, ' + ', '.join(
+         '%s: 4/f000000%d' % (n, i) for i, n in enumerate('net uts ipc pid user mnt cgroup'.split())),
+      'PERF_RECORD_CGROUP  5, /a/group'])
+long = subprocess.run([ptxed, '--sb:verbose', inside], capture_output=True, text=True).stdout
+same('these records are named, a line a field', 'PERF_RECORD_CGROUP\n  id: 5\n  path: /a/group\n' in long, True)
+objects = [json.loads(x) for x in subprocess.run([ptxed, '--json', '--sb:compact', inside],
+                                                 capture_output=True, text=True).stdout.splitlines()]
+group = next(o for o in objects if o.get('record') == 'PERF_RECORD_CGROUP')
+space = next(o for o in objects if o.get('record') == 'PERF_RECORD_NAMESPACES')
+same('these records as JSON', (group['id'], group['path'], space['namespaces']['mnt']),
+     ('0x5', '/a/group', {'dev': '0x4', 'ino': '0xf0000005'}))
+# The records beside a raw trace have the text that scripts know.
+subprocess.run([ptxed.replace('ptxed', 'ptdump'), '--extract-sideband', os.path.join(tmp, 'x'), inside],
+               check=True)
+pevent = next(os.path.join(tmp, x) for x in sorted(os.listdir(tmp)) if x.startswith('x-sideband'))
+trace = file('raw.pt', three)
+raw = subprocess.run([ptxed.replace('ptxed', 'ptdump'), '--sb:compact', '--pevent:sample-type', '0x10087',
+                      '--pevent:primary', pevent, trace], capture_output=True, text=True).stdout
+same('beside a raw trace', ('UNKNOWN (10, 0)  { }' in raw, 'UNKNOWN (13, 0)  { }' in raw), (True, True))
 
 # Filters of files. This processor (SKL014) does not tell where a jump leaves the range to, so the decoder
 # has to know the range: without it goes on to the next branch that needs trace.
