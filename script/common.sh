@@ -15,10 +15,44 @@ need_argument() { # OPTION, how many words are left with it
     [ "$2" -gt 1 ] || fail "$1: missing argument"
 }
 
+# The option (or command) of usage() that is nearest to a word: at most three letters put in, left out,
+# changed, or swapped with the next one, as the tools have it. Prints nothing if none is near.
+nearest() { # WORD, what options look like
+    usage | grep -oE -e "(^|[^[:alnum:]-])$2" | grep -oE -e "$2" | sort -u | awk -v word="$1" '
+        function min(a, b) { return a < b ? a : b }
+        function distance(a, b, i, j, same, d) {
+            for (i = 0; i <= length(a); i++) d[i, 0] = i
+            for (j = 0; j <= length(b); j++) d[0, j] = j
+            for (i = 1; i <= length(a); i++)
+                for (j = 1; j <= length(b); j++) {
+                    same = substr(a, i, 1) == substr(b, j, 1)
+                    d[i, j] = min(d[i - 1, j - 1] + !same, min(d[i - 1, j], d[i, j - 1]) + 1)
+                    if (i > 1 && j > 1 && substr(a, i, 1) == substr(b, j - 1, 1) && substr(a, i - 1, 1) == substr(b, j, 1))
+                        d[i, j] = min(d[i, j], d[i - 2, j - 2] + 1)
+                }
+            return d[length(a), length(b)]
+        }
+        BEGIN { best = 4 }
+        { d = distance(word, $0); if (d && d < best && d < length(word) - 1) { best = d; near = $0 } }
+        END { if (near) print near }'
+}
+
+unknown_option() { # WORD
+    local near
+    near=$(nearest "$1" '--[a-z][a-z-]*' || true)
+    fail "unknown option: $1 (${near:+did you mean $near? }see $PROG --help)"
+}
+
+unknown_command() { # WORD, all commands as a regular expression
+    local near
+    near=$(nearest "$1" "($2)" || true)
+    fail "unknown command: $1 (${near:+did you mean $near? }see $PROG --help)"
+}
+
 # A word that is no option: the recording.
 take_recording() {
     case $1 in
-    -?*) fail "unknown option: $1 (see $PROG --help)" ;;
+    -?*) unknown_option "$1" ;;
     esac
     [ -z "$RECORDING" ] || fail "one recording at a time, please"
     RECORDING=$1

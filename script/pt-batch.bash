@@ -3,11 +3,14 @@
 # Dump or decode many recordings in parallel.
 set -euo pipefail
 
-prog=$(basename "$0")
+here=$(dirname "$(readlink -f "$0")")
+[ -e "$here/common.sh" ] || here=$here/../share/libpt
+# shellcheck source=/dev/null
+. "$here/common.sh"
 
 usage() {
     cat <<EOF
-usage: $prog [<options>] <recording>... [-- <options of the tool>...]
+usage: $PROG [<options>] <recording>... [-- <options of the tool>...]
 
 Run ptdump (or ptxed) over many recordings at once with GNU parallel. The output of F goes to
 F.txt, its messages to F.log, below the output directory if one is given. What has been done
@@ -27,10 +30,6 @@ Exit status: 0 if all runs ended with 0, 1 if some did not, 2 wrong usage. A lis
 ended is printed.
 EOF
 }
-fail() {
-    echo "$prog: $*" >&2
-    exit 2
-}
 
 dry_run=0 jobs='' tool=ptdump outdir='' logins='' force=0 files=()
 while [ $# -gt 0 ]; do
@@ -39,7 +38,7 @@ while [ $# -gt 0 ]; do
     -n | --dry-run) dry_run=1 ;;
     -f | --force) force=1 ;;
     -j | --jobs | -t | --tool | -o | --output | -S | --sshlogin)
-        [ $# -gt 1 ] || fail "$1: missing argument"
+        need_argument "$1" $#
         case $1 in
         -j | --jobs) jobs=$2 ;;
         -t | --tool) tool=$2 ;;
@@ -52,7 +51,7 @@ while [ $# -gt 0 ]; do
         shift
         break
         ;;
-    -*) fail "unknown option: $1 (see $prog --help)" ;;
+    -*) unknown_option "$1" ;;
     *) files+=("$1") ;;
     esac
     shift
@@ -85,7 +84,7 @@ for file in "${files[@]}"; do
     todo+=("$file" "$out")
 done
 if [ ${#todo[@]} -eq 0 ]; then
-    echo "$prog: all done already"
+    echo "$PROG: all done already"
     exit 0
 fi
 [ -z "$outdir" ] || [ $dry_run -eq 1 ] || mkdir -p "$outdir"

@@ -3,17 +3,19 @@
 # Pack a recording with the files it has mapped into one archive, to decode it on another machine.
 set -euo pipefail
 
-prog=$(basename "$0")
-here=$(cd "$(dirname "$0")" && pwd)
-ptdump=${PTDUMP:-ptdump}
+scripts=$(dirname "$(readlink -f "$0")")
+here=$scripts
+[ -e "$here/common.sh" ] || here=$here/../share/libpt
+# shellcheck source=/dev/null
+. "$here/common.sh"
 ptxed=${PTXED:-ptxed}
 
 usage() {
     cat <<EOF
-usage: $prog pack [-o <bundle>] [-r <root>] [-k <vmlinux>] [<perf.data>]
-       $prog list <bundle>
-       $prog unpack [-C <dir>] <bundle>
-       $prog dump|decode <bundle> [<options of ptdump or ptxed>...]
+usage: $PROG pack [-o <bundle>] [-r <root>] [-k <vmlinux>] [<perf.data>]
+       $PROG list <bundle>
+       $PROG unpack [-C <dir>] <bundle>
+       $PROG dump|decode <bundle> [<options of ptdump or ptxed>...]
 
 pack    write the recording (default: perf.data; a file or a directory) and the files it has
         mapped to <bundle> (default: <perf.data>.bundle.tar.gz; .tar, .tar.zst and .tar.xz work, too)
@@ -30,10 +32,6 @@ options:
 Exit status: 0; 1 something is missing in the bundle (it is named), or that of ptdump or ptxed;
 2 wrong usage or no such file. PTDUMP and PTXED name the tools to use.
 EOF
-}
-fail() {
-    echo "$prog: $*" >&2
-    exit 2
 }
 
 # The suffix decides the compression; what is half written does not get the bundle's name.
@@ -55,7 +53,7 @@ pack() {
     while [ $# -gt 0 ]; do
         case $1 in
         -o | -r | -k)
-            [ $# -gt 1 ] || fail "$1: missing argument"
+            need_argument "$1" $#
             case $1 in
             -o) bundle=$2 ;;
             -r) root=$2 ;;
@@ -63,7 +61,7 @@ pack() {
             esac
             shift
             ;;
-        -*) fail "unknown option: $1 (see $prog --help)" ;;
+        -*) unknown_option "$1" ;;
         *) file=$1 ;;
         esac
         shift
@@ -75,7 +73,7 @@ pack() {
     bundle=${bundle:-$file.bundle.tar.gz}
     cp -a -- "$file" "$tmp/perf.data"
     mkdir "$tmp/sysroot"
-    PTDUMP=$ptdump bash "$here/perf-copy-mapped-files.bash" ${modules[@]+"${modules[@]}"} -r "$root" -o "$tmp/sysroot" "$file" || status=$?
+    PTDUMP=$PTDUMP bash "$scripts/perf-copy-mapped-files.bash" ${modules[@]+"${modules[@]}"} -r "$root" -o "$tmp/sysroot" "$file" || status=$?
     [ $status -lt 2 ] || exit $status
     [ -z "$kernel" ] || cp -- "$kernel" "$tmp/vmlinux"
     manifest "$tmp" >"$tmp/MANIFEST"
@@ -104,7 +102,7 @@ unpack_to() { # BUNDLE DIR
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-[ $# -gt 0 ] || fail "what to do? (see $prog --help)"
+[ $# -gt 0 ] || fail "what to do? (see $PROG --help)"
 command=$1
 shift
 case $command in
@@ -129,7 +127,7 @@ dump | decode)
     unpack_to "$1" "$tmp"
     shift
     if [ "$command" = dump ]; then
-        "$ptdump" "$@" "$tmp/perf.data"
+        "$PTDUMP" "$@" "$tmp/perf.data"
     else
         options=(--pevent:sysroot "$tmp/sysroot")
         for abi in x64 x32 ia32; do
@@ -140,5 +138,6 @@ dump | decode)
         "$ptxed" "${options[@]}" "$@" "$tmp/perf.data"
     fi
     ;;
-*) fail "unknown command: $command (see $prog --help)" ;;
+-*) unknown_option "$command" ;;
+*) unknown_command "$command" 'pack|list|unpack|dump|decode' ;;
 esac

@@ -49,7 +49,7 @@ while [ $# -gt 0 ]; do
         shift
         break
         ;;
-    *) fail "unknown option: $1 (see $PROG --help)" ;;
+    *) unknown_option "$1" ;;
     esac
     shift
 done

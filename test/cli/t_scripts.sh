@@ -19,6 +19,23 @@ for script in perf-read-aux perf-read-sideband perf-get-opts perf-copy-mapped-fi
     check "$script: nothing there" test $? -eq 2 -a ! -s out -a -s err
 done
 
+# suggests SCRIPT WORD NEAREST (empty: none)
+suggests() {
+    "$scripts/$1.bash" "$2" >out 2>err
+    check "$1 $2: suggests ${3:-nothing}" test $? -eq 2 -a "$(grep -o 'did you mean [^ ?]*' err)" = "${3:+did you mean $3}"
+}
+suggests pt-batch --outptu --output
+suggests pt-batch --jops --jobs
+suggests pt-batch --xyzzyx ''
+suggests pt-shards --shrads --shards
+suggests pt-slurm --sbtach --sbatch
+suggests perf-read-aux --dryrun --dry-run
+suggests perf-read-sideband --hepl --help
+suggests perf-copy-mapped-files --dry-rn --dry-run
+suggests perf-get-opts -x ''
+suggests pt-bundle unpakc unpack
+suggests pt-bundle xyzzyx ''
+
 # --- extract and decode; names with blanks -----------------------------------------------
 mkdir 'my dir'
 cd 'my dir' || exit 1

@@ -484,6 +484,77 @@ static void add_events(const struct ptl_perf_pt *pt)
         must(ptl_perf_writer_event(writer, &sched, ids[2], ncpus, "sched:sched_switch"));
 }
 
+/* Formats of tracepoints, as tracefs tells them: what perf wants before it looks at samples. The
+ * common header is not read by anybody here; the formats are those of Linux 5.0 on x86-64. */
+static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+                                  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+                                  "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+                                  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+static const char header_event[] = "# compressed entry header\n"
+                                   "\ttype_len    :    5 bits\n"
+                                   "\ttime_delta  :   27 bits\n"
+                                   "\tarray       :   32 bits\n";
+static const char sched_format[] =
+    "name: sched_switch\nID: 300\nformat:\n"
+    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+    "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+    "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+    "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:1;\n"
+    "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+    "\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+    "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+    "\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:1;\n"
+    "\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
+    "\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n\n"
+    "print fmt: \"next_pid=%d\", REC->next_pid\n";
+
+struct payload {
+    uint8_t bytes[8192];
+    size_t len;
+};
+
+static void append(struct payload *p, const void *bytes, size_t len)
+{
+    memcpy(p->bytes + p->len, bytes, len);
+    p->len += len;
+}
+
+static void append_number(struct payload *p, uint64_t value, size_t size)
+{
+    append(p, &value, size);
+}
+
+static void append_sized(struct payload *p, const char *text)
+{
+    append_number(p, strlen(text), 8);
+    append(p, text, strlen(text));
+}
+
+/* As trace.dat has it, version 0.6: found by what perf reads. */
+static void add_tracing_data(void)
+{
+    struct payload p = {.len = 0};
+
+    append(&p, "\x17\x08\x44tracing0.6", 14); /* with its NUL */
+    append_number(&p, 0, 1);                  /* little endian */
+    append_number(&p, sizeof(long), 1);
+    append_number(&p, 4096, 4);
+    append(&p, "header_page", 12);
+    append_sized(&p, header_page);
+    append(&p, "header_event", 13);
+    append_sized(&p, header_event);
+    append_number(&p, 0, 4); /* events of ftrace itself */
+    append_number(&p, 1, 4); /* systems */
+    append(&p, "sched", 6);
+    append_number(&p, 1, 4);
+    append_sized(&p, sched_format);
+    append_number(&p, 0, 4); /* kallsyms */
+    append_number(&p, 0, 4); /* texts of trace_printk() */
+    append_number(&p, 0, 8); /* names of tasks */
+    must(ptl_perf_writer_feature(writer, PTL_FEAT_TRACING_DATA, p.bytes, p.len));
+}
+
 static void add_features(const struct ptl_perf *perf)
 {
     static const unsigned copied[] = {PTL_FEAT_HOSTNAME, PTL_FEAT_OSRELEASE,   PTL_FEAT_VERSION,
@@ -498,6 +569,8 @@ static void add_features(const struct ptl_perf *perf)
         if (payload)
             must(ptl_perf_writer_feature(writer, copied[i], payload, len));
     }
+    if (flavour == SCHED)
+        add_tracing_data();
     must(ptl_perf_writer_nrcpus(writer, ncpus, ncpus));
     ids = ptl_perf_build_ids(perf, &count);
     for (size_t i = 0; i < count; i++)

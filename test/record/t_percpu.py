@@ -20,14 +20,14 @@ HELPER = step.BUILD + "/bin/test/helper_percpu"
 
 # What is recorded once is replayed in these forms; perf: it is asked, too. Returns that go by the
 # calls of their thread over times without trace are nothing for perf, which has one stack for
-# the processor; sched_switch needs the formats of tracepoints in the file.
+# the processor.
 FORMS = [
     ("one CPU", [], 1),
     ("one CPU, per task", ["task"], 1),
     ("CPU-wide", ["wide"], 1),
     ("CPU-wide, two CPUs", ["wide", "cpus=2"], 1),
     ("two CPUs, per task", ["task", "cpus=2"], 1),
-    ("sched_switch", ["sched"], 0),
+    ("sched_switch", ["sched"], 1),
     ("calls of threads", ["calls"], 0),
 ]
 
