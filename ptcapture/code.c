@@ -9,10 +9,10 @@
 #include "code.h"
 
 #include "code_internal.h"
-#include "open_again.h"
 #include "proc.h"
 
 #include <fcntl.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ struct code *code_new(pid_t pid)
     code->users = 1;
     code->generation = 1;
     snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-    code->mem_fd = open_again(path, O_RDWR | O_CLOEXEC, 0);
+    code->mem_fd = ptl_open(path, O_RDWR, 0);
     return code;
 }
 
@@ -177,7 +177,7 @@ static int file_holds(const struct region *region, pid_t pid, uint64_t addr, con
     if (region->name[0] != '/' || !strncmp(region->name, "//", 2))
         return 0;
     snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, region->name);
-    fd = open_again(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    fd = ptl_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
     if (fd < 0)
         return 0;
     memset(held, 0, sizeof(held));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* code_store.c - copies of code, see code.h. */
 #include "code_internal.h"
-#include "open_again.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +52,8 @@ static int store_open(struct code_store *store, enum code_file file)
     if (!store->path[file])
         return -1;
     if (store->fd[file] < 0) {
-        store->fd[file] = open_again(store->path[file],
-                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        store->fd[file] =
+            ptl_open(store->path[file], O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
         if (store->fd[file] < 0 && !store->failed)
             store->failed = errno;
     }

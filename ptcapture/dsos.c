@@ -2,11 +2,11 @@
 /* dsos.c - see dsos.h. */
 #include "dsos.h"
 
-#include "open_again.h"
 #include "unzip.h"
 
 #include <fcntl.h>
 #include <pt/image.h>
+#include <pt/io.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -102,7 +102,7 @@ static int add_kernel(struct ptl_perf_writer *writer)
     struct ptl_perf_build_id id;
     uint32_t head[3];
     uint8_t notes[4096];
-    int fd = open_again(KERNEL_NOTES, O_RDONLY | O_CLOEXEC, 0);
+    int fd = ptl_open(KERNEL_NOTES, O_RDONLY, 0);
     ssize_t n = fd < 0 ? 0 : read(fd, notes, sizeof(notes));
 
     if (fd >= 0)

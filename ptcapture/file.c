@@ -4,10 +4,10 @@
 
 #include "dsos.h"
 #include "machine.h"
-#include "open_again.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ int file_create(struct capture_file *file, const char *path, int directory)
             return -1;
     }
     snprintf(file->path, size, "%s%s", path, directory ? "/data" : "");
-    file->fd = open_again(file->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    file->fd = ptl_open(file->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     return file->fd < 0 ? -1 : 0;
 }
 

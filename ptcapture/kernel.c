@@ -7,12 +7,12 @@
  * AT_SYSINFO_EHDR.
  */
 #include "dsos.h"
-#include "open_again.h"
 #include "perf.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,11 +124,11 @@ static int copy_text(const char *from, const char *to)
 {
     char buf[1 << 16];
     ssize_t n = 0;
-    int in = open_again(from, O_RDONLY | O_CLOEXEC, 0), out, failed;
+    int in = ptl_open(from, O_RDONLY, 0), out, failed;
 
     if (in < 0)
         return -1;
-    out = open_again(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    out = ptl_open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     while (out >= 0 && (n = read(in, buf, sizeof(buf))) > 0) {
         if (write(out, buf, (size_t)n) != n) {
             n = -1;
@@ -273,14 +273,14 @@ int kernel_copy(const char *directory, char *reason, size_t size)
         snprintf(reason, size, "cannot copy " KALLSYMS " and " MODULES ": %s", strerror(errno));
         return -1;
     }
-    in = open_again(KCORE, O_RDONLY | O_CLOEXEC, 0);
+    in = ptl_open(KCORE, O_RDONLY, 0);
     if (in < 0) {
         snprintf(reason, size, "cannot read " KCORE ": %s (needs root and CONFIG_PROC_KCORE)",
                  strerror(errno));
         return -1;
     }
     snprintf(path, sizeof(path), "%s/kcore", dir);
-    out = open_again(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    out = ptl_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     failed = out < 0 || write_kcore(in, out);
     if (failed)
         snprintf(reason, size, "cannot copy the kernel's code from " KCORE ": %s",
@@ -315,7 +315,7 @@ int kernel_save_vdso(const char *output, struct ptl_perf_writer *writer)
     snprintf(path, sizeof(path), "%.*svdso-x64.so", slash ? (int)(slash + 1 - output) : 0, output);
     size = vdso_size(ehdr);
     unlink(path); /* of an earlier recording here; never followed if it is a link */
-    fd = open_again(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = ptl_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
     failed = write(fd, ehdr, size) != (ssize_t)size;

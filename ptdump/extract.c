@@ -10,11 +10,11 @@
  *   --extract-pieces P   P-aux-idxN.M.bin: the same, a file per AUXTRACE record (snapshots)
  *   --extract-sideband P P-sideband-cpuN.pevent, P-sideband.pevent: raw records
  */
-#include "open_again.h"
 #include "recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,7 +195,7 @@ static int cannot(const struct extract *x, const char *name)
 
 static int create(const struct extract *x, const char *name, struct out *file)
 {
-    int fd = open_again(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = ptl_open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 
     if (fd < 0)
         return cannot(x, name);

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* load.c - code images from the command line. */
-#include "open_again.h"
 #include "ptxed.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FAILED (EXIT_NOTHING + 1)
 
@@ -98,34 +94,44 @@ static void report_segment(void *context, const struct ptl_elf_segment *segment)
                    (unsigned long long)segment->vaddr);
 }
 
-static int is_elf(int fd)
+static int is_elf(const struct ptl_section *section)
 {
-    char magic[4];
+    return ptl_section_size(section) >= 4 && !memcmp(ptl_section_bytes(section), "\177ELF", 4);
+}
 
-    return read(fd, magic, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+/* A section of the whole file; NULL with the message printed. */
+static struct ptl_section *open_elf(const struct ptxed *x, const char *name)
+{
+    struct ptl_section *section = NULL;
+    int status;
+
+    errno = 0;
+    status = ptl_section_file(&section, name, 0, UINT64_MAX);
+    if (status == 0 && is_elf(section))
+        return section;
+    if (status == 0)
+        ptl_section_unref(section);
+    /* An empty file, or a directory, a device, a FIFO, which are not opened. */
+    if (status == 0 || status == PTL_INVALID || errno == EISDIR || errno == ENOTSUP)
+        opts_error(x->prog, "warning: ignoring %s: not an ELF file.", name);
+    else
+        opts_error(x->prog, "warning: failed to open %s: %s.", name,
+                   errno ? strerror(errno) : ptl_strstatus(status));
+    return NULL;
 }
 
 /* Returns 0, or FAILED with the message printed. */
 static int load_elf(struct ptxed *x, const char *name, uint64_t base)
 {
     struct elf_report report = {.x = x, .name = name};
-    struct stat st;
-    int fd = open_again(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), elf, status;
+    struct ptl_section *section = open_elf(x, name);
+    int status;
 
-    if (fd < 0 || fstat(fd, &st)) {
-        opts_error(x->prog, "warning: failed to open %s: %s.", name, strerror(errno));
-        if (fd >= 0)
-            close(fd);
+    if (!section)
         return FAILED;
-    }
-    report.size = (uint64_t)st.st_size;
-    elf = S_ISREG(st.st_mode) && is_elf(fd);
-    close(fd);
-    if (!elf) {
-        opts_error(x->prog, "warning: ignoring %s: not an ELF file.", name);
-        return FAILED;
-    }
-    status = ptl_space_load_elf(x->space, name, base, report_segment, &report);
+    report.size = ptl_section_size(section);
+    status = ptl_space_load_elf_section(x->space, section, base, report_segment, &report);
+    ptl_section_unref(section);
     if (status)
         opts_error(x->prog, "warning: ignoring %s: %s.", name, ptl_strstatus(status));
     return status ? FAILED : 0;

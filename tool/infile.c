@@ -2,20 +2,18 @@
 /* infile.c - see infile.h. */
 #include "infile.h"
 
-#include "open_again.h"
 #include "opts.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <pt/io.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FAILED         3 /* exit status 2, plus 1 */
-#define WRITER_WAIT_MS 2000
+#define FAILED 3 /* exit status 2, plus 1 */
 
 static int cannot_open(const char *prog, const char *name)
 {
@@ -74,25 +72,10 @@ static int map_all(struct infile *file, int fd, size_t size)
     return 0;
 }
 
-/* Opened without waiting, so that a FIFO that nobody ever writes does not block us; but a
- * writer that is just being started gets its time. "-" is standard input. */
+/* "-" is standard input. */
 static int open_input(const char *name)
 {
-    struct pollfd ready = {.events = POLLIN};
-    struct stat st;
-
-    if (!strcmp(name, "-"))
-        return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-    ready.fd = open_again(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-    if (ready.fd < 0)
-        return -1;
-    if (!fstat(ready.fd, &st) && S_ISFIFO(st.st_mode))
-        (void)poll(&ready, 1, WRITER_WAIT_MS);
-    if (fcntl(ready.fd, F_SETFL, 0)) {
-        close(ready.fd);
-        return -1;
-    }
-    return ready.fd;
+    return strcmp(name, "-") ? ptl_open_input(name) : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 }
 
 static int load(struct infile *file, const char *prog)

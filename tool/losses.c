@@ -3,10 +3,10 @@
 #include "losses.h"
 
 #include "json.h"
-#include "open_again.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -58,23 +58,6 @@ const struct opt losses_table[] = {
 };
 
 /* --- words ------------------------------------------------------------------------------- */
-
-/* Kinds that the tools explain with places and names. */
-static int told_elsewhere(unsigned loss)
-{
-    switch (loss) {
-    case PTL_LOSS_DAMAGED:
-    case PTL_LOSS_CUT:
-    case PTL_LOSS_UNSYNCED:
-    case PTL_LOSS_SKIPPED:
-    case PTL_LOSS_ERRORS:
-    case PTL_LOSS_NO_CODE:
-    case PTL_LOSS_IMAGES:
-        return 1;
-    default:
-        return 0;
-    }
-}
 
 static void rate_text(char *text, size_t size, const struct ptl_losses *losses)
 {
@@ -162,7 +145,7 @@ static int write_json(const char *path, const char *name, const struct ptl_losse
     struct out out;
 
     if (path)
-        fd = open_again(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+        fd = ptl_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
     if (fd < 0)
         return errno;
     failed = out_open(&out, fd, 16384) ? ENOMEM : 0;
@@ -193,7 +176,7 @@ int losses_report(const struct losses_options *o, const char *name, const struct
         if ((flags & LOSSES_LINE) || ptl_losses_kinds(losses))
             say_line(o, name, losses);
         for (unsigned i = 0; i <= PTL_LOSS_MAX_VALUE; i++)
-            if (losses->count[i] && !told_elsewhere(i))
+            if (losses->count[i] && !ptl_loss_kind(i)->located) /* else the tools say where */
                 say_kind(o, name, i, losses->count[i]);
     }
     return failed ? -1 : 0;

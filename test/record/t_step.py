@@ -131,7 +131,8 @@ def read_perf(path):
     for line in done.stdout.splitlines():
         words = line.split()
         if len(words) == 2 and words[0].isdigit():
-            threads.setdefault(int(words[0]), []).append(int(words[1], 16))
+            if int(words[1], 16):  # 0: a sample of sched_switch, which is listed, too
+                threads.setdefault(int(words[0]), []).append(int(words[1], 16))
         else:
             other.append(line)
     return threads, other

@@ -50,6 +50,7 @@ struct ptl_loss_kind {
     const char *what;    /* what happened */
     const char *remedy;  /* what helps */
     uint8_t recoverable; /* the recording has it, or its original: decode again with the remedy */
+    uint8_t located; /* each has a place that problems, items or a report tell, not only a count */
 };
 /* NULL beyond the last kind. */
 PTL_API const struct ptl_loss_kind *ptl_loss_kind(enum ptl_loss loss);

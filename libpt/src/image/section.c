@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pt/io.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -52,9 +53,7 @@ int ptl__open_regular(const char *path, uint64_t *size)
      * to it: hence the look before, and O_NONBLOCK for a file that changes in between. */
     if (stat(path, &st) < 0 || check_regular(&st) < 0)
         return PTL_BAD_FILE;
-    do
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (fd < 0 && errno == EINTR);
+    fd = ptl_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return PTL_BAD_FILE;
     if (fstat(fd, &st) < 0 || check_regular(&st) < 0)

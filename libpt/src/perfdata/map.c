@@ -7,16 +7,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAP_MAX       ((size_t)4 << 20) /* a spill larger than this goes to a file */
-#define BLOCK          ((size_t)256 << 10)
-#define WRITER_WAIT_MS 2000
+#define HEAP_MAX ((size_t)4 << 20) /* a spill larger than this goes to a file */
+#define BLOCK    ((size_t)256 << 10)
 
 static int fail(struct ptl_perf_problem *problem, int status, const char *what)
 {
@@ -33,17 +32,6 @@ static int refuse(struct ptl_perf_problem *problem, int err)
     return fail(problem, PTL_BAD_FILE, "not a file or pipe");
 }
 
-/* open(2), which a signal does not fail (a FIFO, a file system over the network). */
-static int open_again(const char *path, int flags, mode_t mode)
-{
-    int fd;
-
-    do
-        fd = open(path, flags, mode);
-    while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
 /* An unlinked file; -1 with errno. */
 static int temporary(const char *dir)
 {
@@ -54,7 +42,7 @@ static int temporary(const char *dir)
         dir = getenv("TMPDIR");
     if (!dir || !*dir)
         dir = "/tmp";
-    fd = open_again(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    fd = ptl_open(dir, O_TMPFILE | O_RDWR, 0600);
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
         return fd;
     if (snprintf(name, sizeof(name), "%s/ptXXXXXX", dir) >= (int)sizeof(name)) {
@@ -129,30 +117,11 @@ static int spool(struct view *view, int in, const char *tmpdir, struct ptl_perf_
     return status;
 }
 
-/* A FIFO that nobody writes must not block us for ever, but a writer that is just being started
- * gets its time. */
-static int open_input(const char *path)
-{
-    struct pollfd ready = {.events = POLLIN};
-    struct stat st;
-
-    ready.fd = open_again(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
-    if (ready.fd < 0)
-        return -1;
-    if (!fstat(ready.fd, &st) && S_ISFIFO(st.st_mode))
-        (void)poll(&ready, 1, WRITER_WAIT_MS);
-    if (fcntl(ready.fd, F_SETFL, 0)) {
-        close(ready.fd);
-        return -1;
-    }
-    return ready.fd;
-}
-
 int ptl__view_path(struct view *view, const char *path, const char *tmpdir,
                    struct ptl_perf_problem *problem)
 {
     int use_stdin = !strcmp(path, "-");
-    int fd = use_stdin ? STDIN_FILENO : open_input(path);
+    int fd = use_stdin ? STDIN_FILENO : ptl_open_input(path);
     struct stat st;
     int status;
 
