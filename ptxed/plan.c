@@ -41,7 +41,7 @@ int plan_check(const struct ptxed *x)
     return EXIT_NOTHING;
 }
 
-unsigned plan_threads(const struct ptxed *x, uint64_t size)
+static unsigned threads_for(const struct ptxed *x, uint64_t size)
 {
     long n = x->jobs ? (long)x->jobs : sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -53,7 +53,7 @@ unsigned plan_threads(const struct ptxed *x, uint64_t size)
     return (unsigned)n;
 }
 
-uint64_t plan_segment_size(const struct ptxed *x, uint64_t size, unsigned threads)
+static uint64_t segment_size(const struct ptxed *x, uint64_t size, unsigned threads)
 {
     uint64_t n = size / threads / SEGMENTS;
     uint64_t max = x->print & PRINT_QUIET ? SEGMENT_MAX : SEGMENT_TEXT;
@@ -233,8 +233,9 @@ static void keep(struct plan *plan, const struct cut *from, const struct cut *to
     plan->count = count;
 }
 
-int plan_share(struct plan *plan, const struct jobs_source *source, const struct printer *printer,
-               uint32_t k, uint32_t n)
+/* Keep the k-th (from 1) of n shares. */
+static int share(struct plan *plan, const struct jobs_source *source, const struct printer *printer,
+                 uint32_t k, uint32_t n)
 {
     uint64_t size = plan_size(plan);
     struct cut from, to = {.range = plan->count};
@@ -307,8 +308,9 @@ static int shorten(struct listener *l, const struct plan *plan, struct plan_rang
     return status;
 }
 
-int plan_tail(struct plan *plan, const struct jobs_source *source, struct printer *printer,
-              uint64_t instructions)
+/* Keep what holds the last instructions of each stream. */
+static int tail(struct plan *plan, const struct jobs_source *source, struct printer *printer,
+                uint64_t instructions)
 {
     uint64_t left = instructions;
     size_t kept = plan->count;
@@ -364,4 +366,26 @@ int plan_next(void *context, struct jobs_segment *segment)
         return 1;
     }
     return 0;
+}
+
+/* --- all ----------------------------------------------------------------------------------------
+ */
+
+int plan_narrow(struct plan *plan, const struct ptxed *x, const struct jobs_source *source,
+                struct printer *printer)
+{
+    int status = x->shard ? share(plan, source, printer, x->shard, x->share) : 0;
+
+    return status == 0 && x->tail ? tail(plan, source, printer, x->tail) : status;
+}
+
+int plan_run(struct plan *plan, const struct ptxed *x, const struct jobs_source *source,
+             struct printer *printer)
+{
+    struct jobs_config config = {
+        .prog = x->prog, .att = x->att, .verbose = x->verbose, .size = plan_size(plan)};
+
+    config.threads = threads_for(x, config.size);
+    plan->segment_size = segment_size(x, config.size, config.threads);
+    return jobs_run(&config, source, printer);
 }

@@ -35,13 +35,13 @@ int plan_add(struct plan *plan, uint32_t stream, struct ptl_place warm, struct p
 void plan_free(struct plan *plan);
 
 uint64_t plan_size(const struct plan *plan);
-/* Keep the k-th (from 1) of n shares. Source and printer are those of jobs_run(). Returns 0 or a
+/* Keep what --shard and --tail ask for. Source and printer are those of jobs_run(). Returns 0 or a
  * negative status. */
-int plan_share(struct plan *plan, const struct jobs_source *source, const struct printer *printer,
-               uint32_t k, uint32_t n);
-/* Keep what holds the last instructions of each stream. Likewise. */
-int plan_tail(struct plan *plan, const struct jobs_source *source, struct printer *printer,
-              uint64_t instructions);
+int plan_narrow(struct plan *plan, const struct ptxed *x, const struct jobs_source *source,
+                struct printer *printer);
+/* Decode and print all of it: jobs_run() with as many threads as the plan is worth. */
+int plan_run(struct plan *plan, const struct ptxed *x, const struct jobs_source *source,
+             struct printer *printer);
 
 /* jobs_source.next: the context is a plan. */
 int plan_next(void *context, struct jobs_segment *segment);
@@ -50,8 +50,5 @@ int plan_next(void *context, struct jobs_segment *segment);
 int plan_in_one_piece(const struct ptxed *x);
 /* Then parts cannot be asked for: returns 0, or the exit status. */
 int plan_check(const struct ptxed *x);
-/* The number of threads for so many bytes of trace, and the size of their segments. */
-unsigned plan_threads(const struct ptxed *x, uint64_t size);
-uint64_t plan_segment_size(const struct ptxed *x, uint64_t size, unsigned threads);
 
 #endif

@@ -206,10 +206,8 @@ static int make_plan(struct raw *raw, const struct jobs_source *source, struct p
     raw->plan.stream = stream_of;
     raw->plan.context = raw;
     status = plan_add(&raw->plan, 0, begin, begin, end);
-    if (status == 0 && x->shard)
-        status = plan_share(&raw->plan, source, printer, x->shard, x->share);
-    if (status == 0 && x->tail)
-        status = plan_tail(&raw->plan, source, printer, x->tail);
+    if (status == 0)
+        status = plan_narrow(&raw->plan, x, source, printer);
     /* What begins in the middle, or is empty, has been synchronised before. */
     if (!raw->plan.count || raw->plan.ranges[0].begin.at)
         printer->stats.syncs = 1;
@@ -227,7 +225,6 @@ static int print_trace(struct raw *raw, struct printer *printer)
                                        .print = source_print,
                                        .get_state = source_state,
                                        .finish = source_finish};
-    struct jobs_config config = {.prog = x->prog, .att = x->att, .verbose = x->verbose};
     int status;
 
     x->flow.begin = x->trace.bytes;
@@ -235,10 +232,7 @@ static int print_trace(struct raw *raw, struct printer *printer)
     x->flow.space = x->space;
     raw->end = x->trace.len;
     status = make_plan(raw, &source, printer);
-    config.size = plan_size(&raw->plan);
-    config.threads = plan_threads(x, config.size);
-    raw->plan.segment_size = plan_segment_size(x, config.size, config.threads);
-    return status ? status : jobs_run(&config, &source, printer);
+    return status ? status : plan_run(&raw->plan, x, &source, printer);
 }
 
 int decode_trace(struct ptxed *x, struct printer *printer)

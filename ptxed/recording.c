@@ -219,8 +219,7 @@ static int source_finish(void *worker, const struct jobs_segment *segment)
 
 static int one_by_one(struct all *all, struct printer *printer)
 {
-    struct ptxed *x = all->rec->x;
-    uint64_t size;
+    const struct ptxed *x = all->rec->x;
     const struct jobs_source source = {.context = all,
                                        .next = source_next,
                                        .open = source_open,
@@ -229,18 +228,9 @@ static int one_by_one(struct all *all, struct printer *printer)
                                        .print = source_print,
                                        .get_state = source_state,
                                        .finish = source_finish};
-    struct jobs_config config = {.prog = x->prog, .att = x->att, .verbose = x->verbose};
-    int status = 0;
+    int status = plan_narrow(&all->plan, x, &source, printer);
 
-    if (x->shard)
-        status = plan_share(&all->plan, &source, printer, x->shard, x->share);
-    if (status == 0 && x->tail)
-        status = plan_tail(&all->plan, &source, printer, x->tail);
-    size = plan_size(&all->plan);
-    config.threads = plan_threads(x, size);
-    all->plan.segment_size = plan_segment_size(x, size, config.threads);
-    config.size = size;
-    return status ? status : jobs_run(&config, &source, printer);
+    return status ? status : plan_run(&all->plan, x, &source, printer);
 }
 
 /* --- all by time -------------------------------------------------------------------------- */
