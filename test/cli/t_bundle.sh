@@ -17,7 +17,7 @@ into_root() { # PROGRAM...: with the libraries they need, to root/bin
     done
 }
 mkdir -p root/bin root/tmp root/dev
-into_root bash tar gzip sha256sum sort sed grep find xargs awk mktemp dirname basename rm mkdir cat ptxed ptdump || exit 77
+into_root bash tar gzip sha256sum sort sed grep find xargs awk mktemp readlink dirname basename rm mkdir cat ptxed ptdump || exit 77
 mknod root/dev/null c 1 3 2>/dev/null || : >root/dev/null
 enter=(chroot)
 [ "$(id -u)" -eq 0 ] || enter=(unshare -r chroot)
@@ -25,7 +25,7 @@ if ! "${enter[@]}" root /bin/bash -c : 2>err; then
     echo "skipped: no way into another root: $(cat err)"
     exit 77
 fi
-cp "$PT_SOURCE"/script/*.bash root/bin/
+cp "$PT_SOURCE"/script/*.bash "$PT_SOURCE"/script/common.sh root/bin/
 
 ptcapture -q --backend step -o one.data -- true 2>err || { cat err; exit 77; }
 ptcapture -q --backend step --per-cpu -o two.data -- sh -c 'echo a | while read -r x; do exit $?; done' 2>err || exit 77
