@@ -19,8 +19,8 @@ into_root() { # PROGRAM...: with the libraries they need, to root/bin
 mkdir -p root/bin root/tmp root/dev
 into_root bash tar gzip sha256sum sort sed grep find xargs awk mktemp readlink dirname basename rm mkdir cat ptxed ptdump || exit 77
 mknod root/dev/null c 1 3 2>/dev/null || : >root/dev/null
-enter=(chroot)
-[ "$(id -u)" -eq 0 ] || enter=(unshare -r chroot)
+enter=(env -u TMPDIR chroot) # what there is here is not in there
+[ "$(id -u)" -eq 0 ] || enter=(env -u TMPDIR unshare -r chroot)
 if ! "${enter[@]}" root /bin/bash -c : 2>err; then
     echo "skipped: no way into another root: $(cat err)"
     exit 77

@@ -125,9 +125,12 @@ for word in 0/3 4/3 x 1 1/ 1/2x; do
 done
 ptxed --shard 1/2 --stat "${made[@]}" "$tmp/made.pt" >"$tmp/out" 2>"$tmp/err"
 check "--shard with numbers of blocks is refused" [ $? -eq 2 ]
+# More text than any pipe holds: it must notice.
+for _ in $(seq 12); do cat "$tmp/made.pt"; done >"$tmp/more.pt"
+check "that is more than a pipe holds" [ "$(ptxed "${made[@]}" "$tmp/more.pt" 2>"$tmp/err" | wc -c)" -gt 2500000 ]
 (
     trap '' PIPE
-    ptxed -j4 --segment-size 1K "${made[@]}" "$tmp/made.pt"
+    ptxed -j4 --segment-size 1K "${made[@]}" "$tmp/more.pt"
     echo $? >"$tmp/status"
 ) 2>"$tmp/err" | head -1 >"$tmp/out"
 check "a reader that has had enough" [ "$(cat "$tmp/status")" -eq 0 -a ! -s "$tmp/err" ]
