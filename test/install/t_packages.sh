@@ -12,13 +12,28 @@ done
 [ -x "$PT_BUILD/bin/ptdump" ] || skip "no tools in this build"
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$PT_BUILD/CMakeCache.txt")
 
-# Packages have a build of their own: tools that share the library.  (-O0: quickly built)
-launcher=$(sed -n 's/^CMAKE_C_COMPILER_LAUNCHER:[^=]*=//p' "$PT_BUILD/CMakeCache.txt")
-command -v ccache >/dev/null && launcher=${launcher:-ccache}
+# Packages have a build of their own: tools that share the library. What would be compiled as it was for this
+# build already is copied from there.
 contact='A Packager <packager@debian.org>' # whoever builds them
 pkg=$tmp/build
-(cd "$PT_SOURCE" && cmake --preset package -B "$pkg" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DCPACK_PACKAGE_CONTACT="$contact" -DCMAKE_C_FLAGS_RELEASE=-O0 &&
-    cmake --build "$pkg" && cpack -G DEB --config "$pkg/CPackConfig.cmake" -B "$tmp/deb") >"$tmp/log" 2>&1 || {
+configure() { cmake -S "$PT_SOURCE" -B "$pkg" --preset package -DCMAKE_C_COMPILER="$(cache CMAKE_C_COMPILER)" -DCPACK_PACKAGE_CONTACT="$contact" "$@"; }
+cache() { sed -n "s/^$1:[^=]*=//p" "$PT_BUILD/CMakeCache.txt"; }
+# The commands that make objects: those of the packages are among this build's.
+same_commands() {
+    python3 - "$PT_BUILD" "$pkg" <<'PY'
+import json, sys
+made, wanted = ({c["command"].replace(c["directory"], "BUILD").replace("ccache ", "")
+                 for c in json.load(open(d + "/compile_commands.json"))} for d in sys.argv[1:])
+sys.exit(not wanted <= made)
+PY
+}
+(cd "$PT_SOURCE" && configure) >"$tmp/log" 2>&1 || { tail -30 "$tmp/log"; fail configure; done_testing; }
+if same_commands; then
+    configure -DCMAKE_C_COMPILER_LAUNCHER="$PT_SOURCE/test/install/reuse.sh;$PT_BUILD" >"$tmp/log" 2>&1
+else
+    echo "note: objects are compiled once more"
+fi
+(cmake --build "$pkg" && cpack -G DEB --config "$pkg/CPackConfig.cmake" -B "$tmp/deb") >"$tmp/log" 2>&1 || {
     tail -30 "$tmp/log"
     fail "build and cpack"
     done_testing

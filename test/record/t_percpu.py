@@ -9,6 +9,7 @@ ptxed and perf must then list the truth, thread by thread.
 Arguments: names of cases to run (default all).
 """
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,7 +45,7 @@ def forms_of(name):
 def record(name, command, options, directory):
     """Returns the truth, or None if the program cannot run here."""
     command = [word.replace("@", directory) for word in command]
-    if "/" in command[0] and not os.path.exists(command[0]):
+    if not shutil.which(command[0]):
         print("skipped: %s: no program" % name)
         return None
     if options.get("may_fail"):
