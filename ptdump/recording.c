@@ -281,7 +281,7 @@ static void dump_queue(struct view *view, const struct ptl_perf_queue *queue)
             dump_on(&view->dump, p->bytes, p->size, p->offset);
         else if (p->size)
             dump_range(&view->dump, p->bytes, p->size, p->offset);
-        whole = p->size != 0;
+        whole = p->size || (whole && p->joined); /* a sample may hold nothing new */
         forget(view, p->bytes + p->size);
         if (!view->options->dump.json)
             show_flags(view, p);

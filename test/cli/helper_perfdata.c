@@ -179,8 +179,9 @@ static void put_snapshot(uint8_t *bytes, size_t len, uint64_t time)
     must(ptl_perf_write_auxtrace(w, &a, &part, 1));
 }
 
-/* Three times the trace: the first two, the last two - so the second time is in both - and
- * nothing. */
+/* Three times the trace. Snapshots: the first two, the last two - so the second time is in both.
+ * Samples: the first two and all but the end of the third; the same again, as no trace has come
+ * since; the last two; and nothing. */
 static void overlapping(const char *how)
 {
     uint8_t bytes[3 * 256];
@@ -189,7 +190,8 @@ static void overlapping(const char *how)
     for (size_t i = 0; i < 3; i++)
         end[i + 1] = end[i] + trace(bytes + end[i], 100000 * (i + 1));
     if (is_samples(how)) {
-        put_sample(bytes, end[2], 250000);
+        put_sample(bytes, end[3] - 2, 250000);
+        put_sample(bytes, end[3] - 2, 300000);
         put_sample(bytes + end[1], end[3] - end[1], 350000);
         put_sample(bytes, 0, 360000);
     } else {

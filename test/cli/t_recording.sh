@@ -97,6 +97,8 @@ if [ -x "$PT_BUILD/bin/ptxed" ]; then
         fi
     done
 fi
+ptdump samples.data 2>/dev/null >out
+check 'samples: a sample without new trace loses nothing of the next' test "$(grep -c tnt.8 out)" -eq 6
 
 # --- cut and damaged ---------------------------------------------------------------------------
 size=$(stat -c %s perf.data)

@@ -1,8 +1,7 @@
 #!/bin/sh
 # Runs as root in the guest of t_fake_pt.sh, with busybox. Each recording leaves NAME.data, NAME.err
 # (messages) and NAME.rc (exit status) in $OUT; fake_pt_check.py looks at them.
-#   fake_pt_guest.sh pt     a machine with the fake intel_pt PMU
-#   fake_pt_guest.sh none   one without
+# First with the fake intel_pt PMU; then, below $OUT/none, without one.
 cd /in || exit 1
 chmod 777 "$OUT" /in
 numbered=intel_pt/ptw,fup_on_ptw/u # every cell of the fake trace carries its number
@@ -101,10 +100,16 @@ filters() {
     run bad_action --filter 'filtr hot @ ./helper_busy' -- ./helper_busy 10 1
     run bad_many --filter 'filter hot @ ./helper_busy, filter main @ ./helper_busy, filter 0/1 @ ./helper_busy' -- ./helper_busy 10 1
 }
+# Trace in the samples of other events.
+samples() {
+    run samples --aux-sample -m 4M -e $numbered -e cpu-clock/freq=2000/u -- ./helper_busy 200 2
+    run samples_thread --per-thread --aux-sample=8K -m 4M -e $numbered -e page-faults:u -- ./helper_busy 100 1
+}
 # What the kernel tells beside tasks and maps: name spaces, cgroups, BPF programs, patched code.
 kernel_records() {
     mkdir -p /tmp/cgroup
     mount -t cgroup2 none /tmp/cgroup 2>"$OUT/records.skip"
+    echo +pids >/tmp/cgroup/cgroup.subtree_control # else the kernel tells nothing of groups
     start records -a -e intel_pt/ptw,fup_on_ptw/
     unshare -u true
     mkdir /tmp/cgroup/helper
@@ -119,7 +124,6 @@ refusals() {
     run bad_term -e intel_pt/foo/u -- ./helper_busy 10 1
     run bad_cpu -C 9 -- ./helper_busy 10 1
     run bad_pid -p 99999
-    run aux_sample --aux-sample -e intel_pt//u -e cpu-clock:u -- ./helper_busy 10 1
     run no_command -- ./nosuch
     run crash -- sh -c 'kill -SEGV $$'
     start first -e $numbered -- ./helper_busy 60000 1
@@ -158,30 +162,38 @@ nobody() {
     kill $victim
 }
 
-if [ "$1" = pt ]; then
-    full_traces
-    attached
-    snapshots
-    filters
-    kernel_records
-    refusals
-    signals
-    run kcore --kcore -- ./helper_busy 50 1
-    nobody
-    for name in plain kcore user; do
-        perf script -f --itrace=e -i "$OUT/$name.data" >"$OUT/$name.errors" 2>&1
-        perf script -f --itrace=b -i "$OUT/$name.data" 2>&1 | head -n 2000 >"$OUT/$name.branches"
-    done
-else
-    run no_pmu --backend perf -- ./helper_busy 10 1
-    run auto -- /bin/true
-    for program in small32 int80; do
-        [ -e $program ] || continue
-        run $program --backend step --truth "$OUT/$program.truth" -- ./$program
-        run ${program}_cpu --backend step --per-cpu --truth "$OUT/${program}_cpu.truth" -- ./$program
-        cp $program "$OUT"
-    done
-fi
+full_traces
+attached
+snapshots
+filters
+samples
+kernel_records
+refusals
+signals
+run kcore --kcore -- ./helper_busy 50 1
 run check --check
+nobody
+for name in plain kcore user; do
+    perf script -f --itrace=e -i "$OUT/$name.data" >"$OUT/$name.errors" 2>&1
+    perf script -f --itrace=b -i "$OUT/$name.data" 2>&1 | head -n 2000 >"$OUT/$name.branches"
+done
 cp helper_busy "$OUT"
+
+# A PMU that cannot sample, then none.
+rmmod fake_intel_pt
+insmod /mod/fake_intel_pt.ko sampling=0
+run aux_sample --aux-sample -e intel_pt//u -e cpu-clock:u -- ./helper_busy 10 1
+rmmod fake_intel_pt
+umount /proc/cpuinfo # says that there is one
+OUT=$OUT/none
+mkdir "$OUT"
+run no_pmu --backend perf -- ./helper_busy 10 1
+run auto -- /bin/true
+for program in small32 int80; do
+    [ -e $program ] || continue
+    run $program --backend step --truth "$OUT/$program.truth" -- ./$program
+    run ${program}_cpu --backend step --per-cpu --truth "$OUT/${program}_cpu.truth" -- ./$program
+    cp $program "$OUT"
+done
+run check --check
 exit 0
