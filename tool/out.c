@@ -27,7 +27,7 @@ int out_open(struct out *out, int fd, size_t cap)
     memset(out, 0, sizeof(*out));
     out->fd = fd;
     out->cap = cap < 4096 ? 4096 : cap;
-    out->buf = malloc(out->cap);
+    out->buf = slab_malloc(out->cap);
     if (!fstat(fd, &st)) {
         out->is_device = S_ISCHR(st.st_mode);
         /* A pipe that holds more lets writer and reader sleep less. */
@@ -82,11 +82,9 @@ static void write_all(struct out *out, const char *s, size_t n)
 
 int out_hold_parts(struct out *out, size_t parts)
 {
-    out->parts = malloc(parts * sizeof(*out->parts));
+    out->parts = slab_malloc(parts * sizeof(*out->parts));
     out->stage = malloc(STAGE);
     out->part_cap = out->parts && out->stage ? parts : 0;
-    if (out->part_cap)
-        slab_populate(out->parts, parts * sizeof(*out->parts) / 4); /* a segment's, most often */
     return out->part_cap ? 0 : -1;
 }
 

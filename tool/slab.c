@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 
 #define ALIGN     16u
-#define CHUNK     ((size_t)512 << 10)
-#define PAGE_SIZE 4096u /* the least; where pages are larger the kernel refuses */
+#define FIRST     ((size_t)64 << 10) /* little code needs little memory */
+#define HUGE_PAGE ((size_t)2 << 20)
 
 struct slab_chunk {
     struct slab_chunk *next;
@@ -16,30 +16,31 @@ struct slab_chunk {
     _Alignas(ALIGN) char bytes[];
 };
 
-void slab_populate(void *memory, size_t size)
+void *slab_malloc(size_t size)
 {
-#ifdef MADV_POPULATE_WRITE
-    uintptr_t begin = ((uintptr_t)memory + PAGE_SIZE - 1) & ~(uintptr_t)(PAGE_SIZE - 1);
-    uintptr_t end = ((uintptr_t)memory + size) & ~(uintptr_t)(PAGE_SIZE - 1);
+    void *p;
 
-    if (end > begin) /* older kernels know nothing of it: then pages fault */
-        (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
-#else
-    (void)memory;
-    (void)size;
+    if (size < HUGE_PAGE || size > SIZE_MAX - HUGE_PAGE)
+        return malloc(size);
+    p = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
+#ifdef MADV_HUGEPAGE
+    if (p) /* may be refused: then pages are small */
+        (void)madvise(p, size, MADV_HUGEPAGE);
 #endif
+    return p;
 }
 
 static int add_chunk(struct slab *slab, size_t size)
 {
-    struct slab_chunk *chunk = malloc(sizeof(*chunk) + size);
+    size_t least = slab->chunks ? HUGE_PAGE : FIRST;
+    struct slab_chunk *chunk;
 
+    size = size + sizeof(*chunk) > least ? size + sizeof(*chunk) : least;
+    chunk = slab_malloc(size);
     if (!chunk)
         return -1;
-    if (slab->chunks) /* a trace that runs little code needs little memory */
-        slab_populate(chunk, sizeof(*chunk) + size);
     chunk->next = slab->chunks;
-    chunk->size = size;
+    chunk->size = size - sizeof(*chunk);
     slab->chunks = chunk;
     slab->used = 0;
     return 0;
@@ -50,8 +51,7 @@ void *slab_alloc(struct slab *slab, size_t size)
     char *p;
 
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if ((!slab->chunks || size > slab->chunks->size - slab->used) &&
-        add_chunk(slab, size > CHUNK ? size : CHUNK))
+    if ((!slab->chunks || size > slab->chunks->size - slab->used) && add_chunk(slab, size))
         return NULL;
     p = slab->chunks->bytes + slab->used;
     slab->used += size;

@@ -2,8 +2,8 @@
 /*
  * slab.h - memory that is handed out in small pieces and given back all at once.
  *
- * Its pages are had some hundred at a time, which costs a small part of what a fault on each
- * costs, above all when several threads fault at the same time.
+ * It is of huge pages: a fault on each small one costs many times what is done with it, above all
+ * when several threads fault at the same time.
  */
 #ifndef TOOL_SLAB_H
 #define TOOL_SLAB_H
@@ -21,7 +21,7 @@ void *slab_alloc(struct slab *slab, size_t size);
 void slab_reset(struct slab *slab);
 void slab_free(struct slab *slab);
 
-/* Have the pages of memory that will soon be written throughout. */
-void slab_populate(void *memory, size_t size);
+/* As malloc(), for memory of some MiB that will be used throughout. */
+void *slab_malloc(size_t size);
 
 #endif

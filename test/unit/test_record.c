@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records: layouts against linux/perf_event.h, real bytes, round trips, every truncation. */
+#include "record/trailer.h"
+
 #include <linux/perf_event.h>
 #include <pt/record.h>
 #include <setjmp.h>
@@ -377,12 +379,46 @@ static void names(void **state)
     assert_null(ptl_record_name(UINT32_MAX));
 }
 
+/* The trailer alone is that of the whole record, for each set of fields. */
+static void trailer_alone(void **state)
+{
+    const uint64_t bits[] = {PTL_SAMPLE_TID,       PTL_SAMPLE_TIME, PTL_SAMPLE_ID,
+                             PTL_SAMPLE_STREAM_ID, PTL_SAMPLE_CPU,  PTL_SAMPLE_IDENTIFIER};
+    struct ptl_record from = {.type = PTL_REC_SWITCH_CPU_WIDE,
+                              .known = 1,
+                              .id = {0, 11, 22, 33, 44, 55, 66, 77},
+                              .u.switch_cpu_wide = {88, 99}};
+
+    (void)state;
+    for (unsigned set = 0; set < 128; set++) {
+        struct ptl_layout layout = {.no_trailer = set == 127};
+        struct ptl_record to;
+        struct ptl_sample_id id;
+        uint8_t bytes[128];
+        size_t trailer;
+        int size;
+
+        for (unsigned i = 0; i < 6; i++)
+            layout.sample_type |= set >> i & 1 ? bits[i] : 0;
+        if (set >= 64 && set < 127)
+            layout.sample_type |= PTL_SAMPLE_IP | PTL_SAMPLE_PERIOD; /* not in trailers */
+        size = ptl_record_encode(bytes, sizeof(bytes), &from, &layout);
+        assert_true(size > 0);
+        assert_int_equal(ptl_record_decode(&to, bytes, (size_t)size, &layout), size);
+        trailer = ptl__trailer_read(&id, bytes, (size_t)size, &layout);
+        assert_int_equal(trailer, (size_t)size - PTL_RECORD_HEADER - to.body.len);
+        if (trailer)
+            assert_memory_equal(&id, &to.id, sizeof(id));
+        assert_int_equal(ptl__trailer_read(&id, bytes, trailer ? trailer + 7 : 0, &layout), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(real_bytes), cmocka_unit_test(numbers),    cmocka_unit_test(attrs),
         cmocka_unit_test(round_trip), cmocka_unit_test(identifier), cmocka_unit_test(every_size),
-        cmocka_unit_test(pt_info),    cmocka_unit_test(names),
+        cmocka_unit_test(pt_info),    cmocka_unit_test(names),      cmocka_unit_test(trailer_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define HUGE_PAGE ((size_t)2 << 20)
+#define LARGE     ((size_t)4 << 20)
+
 void *ptl__malloc(size_t size)
 {
     return malloc(size ? size : 1);
@@ -57,6 +60,20 @@ void ptl__pages_free(void *p, size_t size)
     errno = saved;
 }
 
+void *ptl__malloc_large(size_t size)
+{
+    void *p = size < LARGE ? ptl__malloc(size) : NULL;
+
+    if (size < LARGE || size > SIZE_MAX - HUGE_PAGE)
+        return p;
+    p = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
+#ifdef MADV_HUGEPAGE
+    if (p) /* may be refused: then pages are small, and fault one by one */
+        (void)madvise(p, size, MADV_HUGEPAGE);
+#endif
+    return p;
+}
+
 void ptl__free(void *p)
 {
     int saved = errno;
@@ -82,9 +99,13 @@ int ptl__grow(void **array, size_t *cap, size_t need, size_t max, size_t elem)
         return -1;
     while (n < need)
         n = n > max / 2 ? max : n * 2;
-    p = ptl__realloc(*array, n * elem);
+    p = n * elem < LARGE ? ptl__realloc(*array, n * elem) : ptl__malloc_large(n * elem);
     if (!p)
         return -1;
+    if (n * elem >= LARGE && *cap) { /* moving huge pages would break them up */
+        memcpy(p, *array, *cap * elem);
+        ptl__free(*array);
+    }
     *array = p;
     *cap = n;
     return 0;

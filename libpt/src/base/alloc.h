@@ -14,6 +14,9 @@ void *ptl__realloc(void *p, size_t size);
  * part of what faults on each of them cost. */
 void *ptl__pages_new(size_t size);
 void ptl__pages_free(void *p, size_t size);
+/* Memory that will soon be used throughout: if it is large, in huge pages, because a fault on each
+ * small one costs many times what is done with it. */
+void *ptl__malloc_large(size_t size);
 void ptl__free(void *p); /* keeps errno */
 char *ptl__strdup(const char *s);
 

@@ -7,6 +7,7 @@
  * ID_INDEX gives for its id; without that to the one of its CPU, else of its thread.
  */
 #include "perfdata/internal.h"
+#include "perfdata/skim.h"
 
 #include <stdlib.h>
 
@@ -160,9 +161,10 @@ static int tell_lost(struct ptl_perf *perf)
 
 int ptl__perf_notes(struct ptl_perf *perf)
 {
-    struct ptl_perf_iter iter = {0, 0};
+    const uint64_t samples = samples_have_aux(perf) ? UINT64_C(1) << PTL_REC_SAMPLE : 0;
     struct ptl_perf_record r;
-    int sampling = samples_have_aux(perf), status = 0;
+    struct ptl__skim *skim;
+    int status = 0;
 
     if (perf->index_count)
         qsort(perf->index_rows, perf->index_count, sizeof(*perf->index_rows), compare_index);
@@ -172,14 +174,16 @@ int ptl__perf_notes(struct ptl_perf *perf)
         if (status)
             return status;
     }
-    while (!status && ptl_perf_next(perf, &iter, &r) > 0) {
-        if (!r.record.known)
-            continue;
-        if (r.record.type == PTL_REC_AUX)
-            status = add_note(perf, &r);
-        else if (sampling && r.record.type == PTL_REC_SAMPLE)
-            status = add_sample(perf, &r);
+    skim = ptl__malloc(sizeof(*skim));
+    if (!skim)
+        return PTL_NOMEM;
+    ptl__skim_begin(skim, perf, UINT64_C(1) << PTL_REC_AUX | samples);
+    while (!status && ptl__skim_next(skim, &r) > 0) {
+        ptl__skim_decode(&r);
+        if (r.record.known)
+            status = r.record.type == PTL_REC_AUX ? add_note(perf, &r) : add_sample(perf, &r);
     }
+    ptl__free(skim);
     return status ? status : tell_lost(perf);
 }
 

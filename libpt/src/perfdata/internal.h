@@ -100,6 +100,8 @@ struct ptl_perf {
     void *unzipping; /* of the stream being walked */
     uint8_t unzip_refused;
 
+    uint64_t plain; /* records of the kernel that are not compressed */
+
     struct event_set set;
 
     struct feature features[PTL_FEAT_MAX];

@@ -8,6 +8,7 @@
  * after a piece.
  */
 #include "perfdata/internal.h"
+#include "perfdata/skim.h"
 
 #define UNZIP_BLOCK ((size_t)128 << 10)
 #define PEEK        4096
@@ -33,6 +34,7 @@ struct walk {
     uint64_t peek_at;
     size_t peek_len;
     uint8_t peek[PEEK];
+    struct ptl__look look;
 };
 
 uint64_t ptl__perf_behind(const uint8_t *bytes, size_t size)
@@ -83,11 +85,20 @@ static int close_raw(struct walk *w, uint64_t at)
 }
 
 /* The record at `at`: where it has been read, if all of it was. */
-static const uint8_t *record_at(const struct walk *w, uint64_t at)
+static const uint8_t *record_at(struct walk *w, uint64_t at)
 {
+    uint64_t left = w->stream->end - at;
     const uint8_t *p = peeked(w, at, PTL_RECORD_HEADER);
+    size_t size;
 
-    return p && peeked(w, at, ptl__load16(p + 6)) ? p : w->stream->view.bytes + at;
+    if (p && peeked(w, at, ptl__load16(p + 6)))
+        return p;
+    p = ptl__look(&w->look, &w->stream->view, at,
+                  left < PTL_RECORD_HEADER ? (size_t)left : PTL_RECORD_HEADER);
+    if (left < PTL_RECORD_HEADER || ptl__load32(p) < PTL_REC_USER)
+        return p;
+    size = ptl__load16(p + 6);
+    return ptl__look(&w->look, &w->stream->view, at, size < left ? size : (size_t)left);
 }
 
 /* Behind the record that ends at `at` lies a long trace, up to `next`: what comes then is read. */
@@ -364,7 +375,11 @@ static int walk_stream(struct walk *w)
                                (unsigned long long)(end - next), (unsigned long long)behind);
             behind = end - next;
         }
-        status = ptl__load32(p) >= PTL_REC_USER ? one_user(w, at, (size_t)size, next + behind) : 0;
+        status = 0;
+        if (ptl__load32(p) >= PTL_REC_USER)
+            status = one_user(w, at, (size_t)size, next + behind);
+        else
+            w->perf->plain++;
         if (!status && behind >= LONG_TRACE && w->stream->view.file)
             status = skip_trace(w, next, next + behind);
         else
@@ -380,17 +395,24 @@ int ptl__perf_walk(struct ptl_perf *perf)
 {
     int status = 0;
 
+    struct walk *w = ptl__malloc(sizeof(*w));
+
+    if (!w)
+        return PTL_NOMEM;
     for (size_t i = 0; i < perf->stream_count && !status; i++) {
-        struct walk w = {.perf = perf, .stream = &perf->streams[i]};
-        status = walk_stream(&w);
-        if (w.framing.need || w.framing.header_len)
+        memset(w, 0, sizeof(*w));
+        w->perf = perf;
+        w->stream = &perf->streams[i];
+        status = walk_stream(w);
+        if (w->framing.need || w->framing.header_len)
             ptl__perf_complain(perf, PTL_TRUNCATED, perf->streams[i].end,
                                "the last compressed record is cut");
         if (perf->unzipping)
             perf->unzip->close(perf->unzipping);
         perf->unzipping = NULL;
-        ptl__free(w.block);
+        ptl__free(w->block);
     }
+    ptl__free(w);
     return status;
 }
 

@@ -7,6 +7,7 @@
  * mapped.
  */
 #include "base/alloc.h"
+#include "perfdata/skim.h"
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -127,16 +128,20 @@ static void merge(struct ptl_session *s)
  * wherever any process has it: an address that one traces is rarely another's. */
 static int find_mapped(struct ptl_session *s, const struct filter *filter)
 {
-    struct ptl_perf_iter iter = {0};
+    struct ptl__skim *skim = ptl__malloc(sizeof(*skim));
     struct ptl_perf_record record;
     struct ptl_addr_range range;
     int status = 0;
 
-    while (status == 0 && ptl_perf_next(s->perf, &iter, &record) > 0)
-        if (!record.status &&
-            (record.record.type == PTL_REC_MMAP || record.record.type == PTL_REC_MMAP2) &&
-            mapped(&range, filter, &record.record.u.mmap))
+    if (!skim)
+        return PTL_NOMEM;
+    ptl__skim_begin(skim, s->perf, PTL__SKIM_MMAPS);
+    while (status == 0 && ptl__skim_next(skim, &record) > 0) {
+        ptl__skim_decode(&record);
+        if (!record.status && mapped(&range, filter, &record.record.u.mmap))
             status = add(s, &range);
+    }
+    ptl__free(skim);
     return status;
 }
 

@@ -5,6 +5,7 @@
  * Sources: perf_event_open(2), PERF_RECORD_AUX and PERF_RECORD_LOST; SDM vol. 3, "Overflow
  * (OVF) packet".
  */
+#include "perfdata/skim.h"
 #include "session/session.h"
 
 static const struct ptl_loss_kind kinds[PTL_LOSS_MAX_VALUE + 1] = {
@@ -83,12 +84,17 @@ void ptl__losses_file(struct ptl_losses *losses, const struct ptl_perf *perf)
 
 void ptl_losses_recording(struct ptl_losses *losses, const struct ptl_perf *perf)
 {
-    struct ptl_perf_iter iter = {0};
+    const uint64_t types = UINT64_C(1) << PTL_REC_LOST | UINT64_C(1) << PTL_REC_LOST_SAMPLES |
+                           UINT64_C(1) << PTL_REC_AUX;
     struct ptl_perf_record record;
+    struct ptl__skim skim; /* nobody asks whether there is memory */
 
-    while (ptl_perf_next(perf, &iter, &record) > 0)
+    ptl__skim_begin(&skim, perf, types);
+    while (ptl__skim_next(&skim, &record) > 0) {
+        ptl__skim_decode(&record);
         if (record.status == 0)
             ptl_losses_record(losses, &record.record);
+    }
     ptl__losses_file(losses, perf);
 }
 

@@ -13,6 +13,7 @@
 #include "image/below.h"
 #include "image/names.h"
 #include "image/section.h"
+#include "perfdata/skim.h"
 #include "session/session.h"
 #include "session/unpack.h"
 #include "sideband/cache.h"
@@ -257,18 +258,25 @@ static int is_new(struct modules *m, const char *filename)
 
 static int load_all(struct modules *m, const struct ptl_session_config *config)
 {
-    struct ptl_perf_iter iter = {0};
+    struct ptl__skim *skim = ptl__malloc(sizeof(*skim));
     struct ptl_perf_record record;
     int status = 0;
 
-    while (status == 0 && ptl_perf_next(m->session->perf, &iter, &record) > 0) {
-        int new = is_module(&record) ? is_new(m, record.record.u.mmap.filename) : 0;
+    if (!skim)
+        return PTL_NOMEM;
+    ptl__skim_begin(skim, m->session->perf, PTL__SKIM_MMAPS);
+    while (status == 0 && ptl__skim_next(skim, &record) > 0) {
+        int new;
+
+        ptl__skim_decode(&record);
+        new = is_module(&record) ? is_new(m, record.record.u.mmap.filename) : 0;
 
         if (new < 0 || (new && !m->count &&read_names(m) == PTL_NOMEM))
-            return PTL_NOMEM;
-        if (new)
+            status = PTL_NOMEM;
+        else if (new)
             status = load_one(m, config, &record.record.u.mmap);
     }
+    ptl__free(skim);
     return status;
 }
 

@@ -4,7 +4,10 @@
  * trace has no time, one for each, with rows by the position in that queue.
  */
 #include "base/alloc.h"
+#include "perfdata/skim.h"
+#include "record/trailer.h"
 #include "session/session.h"
+#include "sideband/sideband.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +19,7 @@ struct fill {
     const struct ptl_perf_queue *queues;
     size_t queue_count;
     uint8_t *told; /* queue: records say what runs there */
+    uint32_t cpu;  /* of the last such record */
 };
 
 static int is_sched_switch(const struct ptl_perf_record *record)
@@ -27,24 +31,13 @@ static int is_sched_switch(const struct ptl_perf_record *record)
 
 /* --- what runs where -------------------------------------------------------------------- */
 
-static int tells_task(const struct ptl_perf_record *record)
+static void note_told(struct fill *fill, const struct ptl_sample_id *id)
 {
-    switch (record->record.type) {
-    case PTL_REC_ITRACE_START:
-    case PTL_REC_SWITCH:
-    case PTL_REC_SWITCH_CPU_WIDE:
-        return 1;
-    default:
-        return is_sched_switch(record);
-    }
-}
-
-static void note_told(struct fill *fill, const struct ptl_perf_record *record)
-{
-    if (!tells_task(record) || !(record->record.id.have & PTL_SAMPLE_CPU))
+    if (!(id->have & PTL_SAMPLE_CPU) || id->cpu == fill->cpu)
         return;
+    fill->cpu = id->cpu;
     for (size_t i = 0; i < fill->queue_count; i++)
-        if (fill->queues[i].cpu == record->record.id.cpu)
+        if (fill->queues[i].cpu == id->cpu)
             fill->told[i] = 1;
 }
 
@@ -86,23 +79,53 @@ static int tell_tasks(struct fill *fill, struct ptl_sideband *sb)
 
 /* --- one sideband --------------------------------------------------------------------------- */
 
+/* What the record says of losses, and of what runs where. */
+static void listen(struct fill *fill, struct ptl_perf_record *record, const uint8_t *copy,
+                   int sched_switch)
+{
+    struct ptl_sample_id id;
+
+    switch (record->record.type) {
+    case PTL_REC_SWITCH:
+    case PTL_REC_SWITCH_CPU_WIDE:
+        if (ptl__trailer_read(&id, copy, record->record.size,
+                              record->event ? &record->event->layout : NULL))
+            note_told(fill, &id);
+        return;
+    case PTL_REC_SAMPLE:
+        if (!sched_switch)
+            return;
+        break;
+    default:
+        break;
+    }
+    ptl__skim_decode(record);
+    if (record->status)
+        return;
+    ptl_losses_record(&fill->session->losses, &record->record);
+    if (sched_switch || record->record.type == PTL_REC_ITRACE_START)
+        note_told(fill, &record->record.id);
+}
+
 static int add_records(struct fill *fill, struct ptl_sideband *sb, uint32_t source, int first)
 {
-    struct ptl_perf_iter iter = {0};
+    struct ptl__skim *skim = ptl__malloc(sizeof(*skim));
     struct ptl_perf_record record;
-    int status = 0;
+    int status = skim ? 0 : PTL_NOMEM;
 
-    while (status == 0 && ptl_perf_next(fill->session->perf, &iter, &record) > 0) {
-        unsigned flags = is_sched_switch(&record) ? PTL_SB_SCHED_SWITCH : 0;
+    if (skim)
+        ptl__skim_begin(skim, fill->session->perf, 0);
+    ptl__sb_reserve(sb, ptl__skim_estimate(fill->session->perf));
+    while (status == 0 && ptl__skim_next(skim, &record) > 0) {
+        int sched_switch = is_sched_switch(&record);
 
-        if (first && record.status == 0) {
-            ptl_losses_record(&fill->session->losses, &record.record);
-            note_told(fill, &record);
-        }
-        status =
-            ptl_sideband_add_record(sb, source, record.bytes, record.record.size, record.offset,
-                                    record.event ? &record.event->layout : NULL, flags);
+        if (first)
+            listen(fill, &record, skim->copy, sched_switch);
+        status = ptl__sb_add(sb, source, record.bytes, skim->copy, record.record.size,
+                             record.offset, record.event ? &record.event->layout : NULL,
+                             sched_switch ? PTL_SB_SCHED_SWITCH : 0);
     }
+    ptl__free(skim);
     return status;
 }
 
@@ -193,7 +216,7 @@ static int make_one(struct fill *fill, size_t i)
 
 int ptl__session_records(struct ptl_session *s, const struct ptl_session_config *config)
 {
-    struct fill fill = {.session = s, .config = config};
+    struct fill fill = {.session = s, .config = config, .cpu = PTL_PERF_ANY};
     size_t n;
     int status = 0;
 

@@ -16,8 +16,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define NO_LANE UINT32_MAX
-
 /* The record at hand. */
 struct at {
     struct ptl_sideband *sb;
@@ -30,8 +28,8 @@ struct at {
 
 static void note(struct at *at, enum ptl_sb_note what, int status)
 {
-    at->item->note = (uint8_t)what;
-    at->item->status = status;
+    at->item->u.raw.note = (uint8_t)what;
+    at->item->u.raw.status = (int16_t)status;
 }
 
 /* --- switches -------------------------------------------------------------------------- */
@@ -344,8 +342,7 @@ static int poke_back(struct ptl_sideband *sb)
     for (size_t i = sb->items_count; i-- > 0 && status >= 0;) {
         struct at at = {.sb = sb, .item = &sb->items[i]};
 
-        if (ptl__load32(at.item->bytes) == PTL_REC_TEXT_POKE &&
-            ptl__sb_decode(at.item, &at.rec) == 0)
+        if (at.item->type == PTL_REC_TEXT_POKE && ptl__sb_decode(at.item, &at.rec) == 0)
             status = poke(&at, 0, at.rec.u.text_poke.old_bytes);
     }
     return status;
@@ -380,10 +377,9 @@ static int (*const apply[])(struct at *) = {
     [PTL_REC_KSYMBOL] = apply_ksymbol, [PTL_REC_TEXT_POKE] = apply_text_poke,
 };
 
-static uint32_t lane_of(const struct ptl_sideband *sb, const struct item *item,
-                        const struct ptl_sample_id *id)
+uint32_t ptl__sb_lane_of(const struct source *source, const struct ptl_sample_id *id)
 {
-    switch (sb->sources[item->source].lanes) {
+    switch (source->lanes) {
     case PTL_SB_LANE_FIXED:
         return 0;
     case PTL_SB_LANE_CPU:
@@ -413,21 +409,35 @@ static int apply_jits(struct ptl_sideband *sb, uint64_t until)
     return 0;
 }
 
+static int apply_known_switch(struct at *at)
+{
+    const struct item *item = at->item;
+
+    if (item->flags & ITEM_IDLE)
+        return 0;
+    return switch_to(at, item->u.to.lane, item->u.to.pid, item->u.to.tid, 0);
+}
+
 static int apply_item(struct at *at, struct item *item)
 {
     at->item = item;
-    if (item->note == PTL_SB_NOTE_ERROR) /* already known to be broken */
+    if (ptl__sb_is_switch(item)) {
+        if (at->sb->flags & PTL_SB_POSITIONS)
+            item->tsc = at->position;
+        at->when = item->tsc;
+        return apply_known_switch(at);
+    }
+    if (item->u.raw.note == PTL_SB_NOTE_ERROR) /* already known to be broken */
         return 0;
-    if (ptl__load32(item->bytes) >= sizeof(apply) / sizeof(*apply) ||
-        !apply[ptl__load32(item->bytes)])
+    if (item->type >= sizeof(apply) / sizeof(*apply) || !apply[item->type])
         return 0;
-    if (ptl__load32(item->bytes) == PTL_REC_SAMPLE && !(item->flags & PTL_SB_SCHED_SWITCH))
+    if (item->type == PTL_REC_SAMPLE && !(item->flags & PTL_SB_SCHED_SWITCH))
         return 0;
     if (ptl__sb_decode(item, &at->rec) < 0) {
         note(at, PTL_SB_NOTE_ERROR, PTL_NOSYNC);
         return 0;
     }
-    at->lane = lane_of(at->sb, item, &at->rec.id);
+    at->lane = ptl__sb_lane_of(&at->sb->sources[item->source], &at->rec.id);
     if (at->sb->flags & PTL_SB_POSITIONS)
         item->tsc = at->position;
     at->when = item->tsc;

@@ -50,8 +50,7 @@ static void note_told(struct ptl_sideband *sb)
         struct ptl_record rec;
         struct bpf *bpf;
 
-        if (ptl__load32(sb->items[i].bytes) != PTL_REC_KSYMBOL ||
-            ptl__sb_decode(&sb->items[i], &rec) < 0)
+        if (sb->items[i].type != PTL_REC_KSYMBOL || ptl__sb_decode(&sb->items[i], &rec) < 0)
             continue;
         bpf = find(sb, rec.u.ksymbol.addr);
         if (bpf && !(rec.u.ksymbol.flags & 1))

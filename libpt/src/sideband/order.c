@@ -60,7 +60,7 @@ int ptl__sb_sort(struct ptl_sideband *sb)
 
     if (run_end(sb->items, 0, n) == n)
         return 0;
-    other = ptl__malloc(n * sizeof(*other));
+    other = ptl__malloc_large(n * sizeof(*other));
     if (!other)
         return PTL_NOMEM;
     while (!done) {

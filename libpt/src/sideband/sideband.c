@@ -5,9 +5,12 @@
 #include "sideband/sideband.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "record/trailer.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define RESERVE_MIN ((uint64_t)1 << 18)
 
 /* --- life -------------------------------------------------------------------------- */
 
@@ -172,43 +175,31 @@ int ptl_sideband_build_id(struct ptl_sideband *sb, const char *filename, const u
 
 /* --- items ------------------------------------------------------------------------- */
 
-/* Where the trailer has its time, counted from the end of the record: behind TIME come, if
- * present, ID, STREAM_ID, CPU and IDENTIFIER (linux/perf_event.h, struct sample_id). */
-static size_t time_from_end(uint64_t sample_type)
-{
-    const uint64_t behind =
-        PTL_SAMPLE_ID | PTL_SAMPLE_STREAM_ID | PTL_SAMPLE_CPU | PTL_SAMPLE_IDENTIFIER;
-
-    return 8 + 8 * (size_t)__builtin_popcountll(sample_type & behind);
-}
-
-/* The time of a record. Returns 0 if it has none. */
-static int time_of(const struct item *item, uint64_t *time)
+/* The time of a record, whose bytes are now at `bytes`. Returns 0 if it has none. */
+static int time_of(const struct item *item, const uint8_t *bytes, size_t len, uint64_t *time)
 {
     struct ptl_record record;
-    size_t back;
+    struct ptl_sample_id id;
 
-    if (!item->layout || !(item->layout->sample_type & PTL_SAMPLE_TIME) ||
-        ptl__load32(item->bytes) >= PTL_REC_USER)
+    if (!item->layout || !(item->layout->sample_type & PTL_SAMPLE_TIME) || item->type == ITEM_OTHER)
         return 0;
-    if (ptl__load32(item->bytes) == PTL_REC_SAMPLE) {
-        if (ptl_record_decode(&record, item->bytes, item->len, item->layout) < 0)
+    if (item->type == PTL_REC_SAMPLE) {
+        if (ptl_record_decode(&record, bytes, len, item->layout) < 0)
             return 0;
         *time = record.id.time;
         return 1;
     }
-    back = time_from_end(item->layout->sample_type);
-    if (item->layout->no_trailer || item->len < PTL_RECORD_HEADER + back)
+    if (!ptl__trailer_read(&id, bytes, len, item->layout))
         return 0;
-    *time = ptl__load64(item->bytes + item->len - back);
+    *time = id.time;
     return 1;
 }
 
-static void stamp(struct source *source, struct item *item)
+static void stamp(struct source *source, struct item *item, const uint8_t *copy, size_t len)
 {
     uint64_t time, tsc;
 
-    if (time_of(item, &time)) {
+    if (time_of(item, copy, len, &time)) {
         tsc = ptl__sb_ticks(source, time);
         tsc = tsc > source->tsc_offset ? tsc - source->tsc_offset : 0;
     } else {
@@ -227,18 +218,43 @@ static int matters(const struct ptl_sideband *sb, const struct item *item)
                            1u << PTL_REC_FORK | 1u << PTL_REC_MMAP2 | 1u << PTL_REC_ITRACE_START |
                            1u << PTL_REC_SWITCH | 1u << PTL_REC_SWITCH_CPU_WIDE |
                            1u << PTL_REC_KSYMBOL | 1u << PTL_REC_TEXT_POKE;
-    uint32_t type = ptl__load32(item->bytes);
 
     if (sb->flags & PTL_SB_KEEP)
         return 1;
-    if (type == PTL_REC_SAMPLE)
+    if (item->type == PTL_REC_SAMPLE)
         return item->flags & PTL_SB_SCHED_SWITCH;
-    if (type == PTL_REC_AUX)
+    if (item->type == PTL_REC_AUX)
         return (sb->flags & PTL_SB_POSITIONS) != 0;
-    return type < 64 && (types >> type & 1);
+    return item->type < 64 && (types >> item->type & 1);
 }
 
-static int add_item(struct ptl_sideband *sb, struct item *item)
+/* A switch, if it is whole: what is wrong with others is found later. Out tells the next task, in
+ * the one that comes; without a task it says nothing. */
+static void read_switch(const struct source *source, struct item *item, const uint8_t *copy,
+                        size_t len)
+{
+    size_t body = item->type == PTL_REC_SWITCH_CPU_WIDE ? 8 : 0;
+    int out = (ptl__load16(copy + 4) & PTL_MISC_SWITCH_OUT) != 0;
+    struct ptl_sample_id id;
+    size_t trailer = ptl__trailer_read(&id, copy, len, item->layout);
+
+    if (len != PTL_RECORD_HEADER + body + trailer || len != ptl__load16(copy + 6))
+        return;
+    item->u.to.lane = ptl__sb_lane_of(source, &id);
+    if (out && body) {
+        item->u.to.pid = ptl__load32(copy + PTL_RECORD_HEADER);
+        item->u.to.tid = ptl__load32(copy + PTL_RECORD_HEADER + 4);
+        item->flags |= ITEM_SWITCH;
+    } else if (!out && id.have & PTL_SAMPLE_TID) {
+        item->u.to.pid = id.pid;
+        item->u.to.tid = id.tid;
+        item->flags |= ITEM_SWITCH;
+    } else {
+        item->flags |= ITEM_IDLE;
+    }
+}
+
+static int add_item(struct ptl_sideband *sb, struct item *item, const uint8_t *copy, size_t len)
 {
     struct item *to;
 
@@ -247,15 +263,36 @@ static int add_item(struct ptl_sideband *sb, struct item *item)
     to = MORE(sb, items);
     if (!to)
         return PTL_NOMEM;
-    stamp(&sb->sources[item->source], item);
+    stamp(&sb->sources[item->source], item, copy, len);
+    if (item->type == PTL_REC_SWITCH || item->type == PTL_REC_SWITCH_CPU_WIDE)
+        read_switch(&sb->sources[item->source], item, copy, len);
     *to = *item;
     sb->items_count++;
     return 0;
 }
 
-int ptl_sideband_add_record(struct ptl_sideband *sb, uint32_t source, const uint8_t *bytes,
-                            size_t len, uint64_t offset, const struct ptl_layout *layout,
-                            unsigned flags)
+void ptl__sb_reserve(struct ptl_sideband *sb, uint64_t count)
+{
+    struct item *items;
+
+    if (sb->items_cap || count < RESERVE_MIN || count >= MAX_ITEMS)
+        return;
+    items = ptl__malloc_large((size_t)count * sizeof(*items));
+    if (!items)
+        return;
+    sb->items = items;
+    sb->items_cap = (size_t)count;
+}
+
+static uint8_t type_of(const uint8_t *bytes)
+{
+    uint32_t type = ptl__load32(bytes);
+
+    return type < PTL_REC_USER ? (uint8_t)type : ITEM_OTHER;
+}
+
+int ptl__sb_add(struct ptl_sideband *sb, uint32_t source, const uint8_t *bytes, const uint8_t *copy,
+                size_t len, uint64_t offset, const struct ptl_layout *layout, unsigned flags)
 {
     struct item item = {
         .bytes = bytes, .layout = layout, .offset = offset, .source = (uint16_t)source};
@@ -263,9 +300,17 @@ int ptl_sideband_add_record(struct ptl_sideband *sb, uint32_t source, const uint
     if (!sb || sb->finished || source >= sb->sources_count || !bytes || len < PTL_RECORD_HEADER ||
         len > UINT32_MAX)
         return PTL_INVALID;
-    item.len = (uint32_t)len;
-    item.flags = (uint8_t)flags;
-    return add_item(sb, &item);
+    item.type = type_of(copy);
+    item.flags = flags & PTL_SB_SCHED_SWITCH;
+    item.u.raw.len = (uint32_t)len;
+    return add_item(sb, &item, copy, len);
+}
+
+int ptl_sideband_add_record(struct ptl_sideband *sb, uint32_t source, const uint8_t *bytes,
+                            size_t len, uint64_t offset, const struct ptl_layout *layout,
+                            unsigned flags)
+{
+    return ptl__sb_add(sb, source, bytes, bytes, len, offset, layout, flags);
 }
 
 /* The layout of a record in a raw file: by its last 8 bytes. Samples have no trailer; in raw
@@ -298,10 +343,11 @@ static int add_broken(struct ptl_sideband *sb, uint32_t source, const uint8_t *b
                           .bytes = bytes,
                           .layout = layout,
                           .offset = offset,
-                          .len = (uint32_t)(len < UINT32_MAX ? len : UINT32_MAX),
                           .source = (uint16_t)source,
-                          .note = PTL_SB_NOTE_ERROR,
-                          .status = status};
+                          .type = type_of(bytes),
+                          .u.raw = {.len = (uint32_t)(len < UINT32_MAX ? len : UINT32_MAX),
+                                    .status = (int16_t)status,
+                                    .note = PTL_SB_NOTE_ERROR}};
     sb->items_count++;
     return 0;
 }
@@ -334,9 +380,14 @@ int ptl_sideband_add(struct ptl_sideband *sb, uint32_t source, const uint8_t *by
     return 0;
 }
 
+static size_t len_of(const struct item *item)
+{
+    return ptl__sb_is_switch(item) ? ptl__load16(item->bytes + 6) : item->u.raw.len;
+}
+
 int ptl__sb_decode(const struct item *item, struct ptl_record *record)
 {
-    int status = ptl_record_decode(record, item->bytes, item->len, item->layout);
+    int status = ptl_record_decode(record, item->bytes, len_of(item), item->layout);
 
     return status < 0 ? status : 0;
 }
@@ -372,13 +423,14 @@ int ptl_sideband_get(const struct ptl_sideband *sb, size_t i, struct ptl_sb_reco
         return 0;
     item = &sb->items[i];
     source = &sb->sources[item->source];
-    *record = (struct ptl_sb_record){.source = source->name,
-                                     .offset = item->offset,
-                                     .tsc = item->tsc,
-                                     .note = item->note,
-                                     .status = item->status};
+    *record = (struct ptl_sb_record){
+        .source = source->name, .offset = item->offset, .tsc = item->tsc, .note = PTL_SB_NOTE_NONE};
+    if (!ptl__sb_is_switch(item)) {
+        record->note = item->u.raw.note;
+        record->status = item->u.raw.status;
+    }
     (void)ptl__sb_decode(item, &record->record);
-    if (time_of(item, &time)) {
+    if (time_of(item, item->bytes, len_of(item), &time)) {
         record->have_time = 1;
         record->time_tsc = ptl__sb_ticks(source, time);
     }

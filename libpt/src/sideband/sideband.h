@@ -34,18 +34,38 @@ struct source {
     uint8_t lanes;
 };
 
-/* One record, not decoded. */
+/* One record, not decoded. Switches come by the million: what is needed of them is here, so that
+ * their bytes are not looked at again. */
 struct item {
     uint64_t tsc; /* when it applies */
     const uint8_t *bytes;
     const struct ptl_layout *layout;
     uint64_t offset;
-    uint32_t len;
     uint16_t source;
-    uint8_t flags; /* PTL_SB_SCHED_SWITCH */
-    uint8_t note;  /* enum ptl_sb_note */
-    int status;    /* of the note, or why it cannot be decoded */
+    uint8_t type;  /* PTL_REC_*; ITEM_OTHER */
+    uint8_t flags; /* PTL_SB_SCHED_SWITCH, ITEM_* */
+    union {
+        struct {
+            uint32_t len;
+            int16_t status; /* of the note, or why it cannot be decoded */
+            uint8_t note;   /* enum ptl_sb_note */
+        } raw;
+        struct {
+            uint32_t lane, pid, tid; /* who runs then, and where */
+        } to;                        /* ITEM_SWITCH */
+    } u;
 };
+
+#define ITEM_SWITCH 0x2u /* a whole SWITCH or SWITCH_CPU_WIDE */
+#define ITEM_IDLE   0x4u /* - that says nothing */
+#define ITEM_OTHER  0xff /* perf's own, unknown */
+
+static inline int ptl__sb_is_switch(const struct item *item)
+{
+    return (item->flags & (ITEM_SWITCH | ITEM_IDLE)) != 0;
+}
+
+#define NO_LANE UINT32_MAX
 
 /* tasks.c */
 struct process {
@@ -137,6 +157,16 @@ struct ptl_sideband {
     size_t jits_done;
     struct ptl_section *vdso;
 };
+
+/* sideband.c: as ptl_sideband_add_record(), for a record that is also at `copy`, for now. */
+int ptl__sb_add(struct ptl_sideband *sb, uint32_t source, const uint8_t *bytes, const uint8_t *copy,
+                size_t len, uint64_t offset, const struct ptl_layout *layout, unsigned flags);
+
+/* So many records will come, if all goes well: memory that is not used costs nothing. */
+void ptl__sb_reserve(struct ptl_sideband *sb, uint64_t count);
+
+/* apply.c: the lane of a record. */
+uint32_t ptl__sb_lane_of(const struct source *source, const struct ptl_sample_id *id);
 
 /* Room for one more element of an array; NULL without memory. The count is not changed. */
 #define MORE(sb, array)                                                                            \
