@@ -106,6 +106,66 @@ static void check_run(uint64_t seed, unsigned flags, uint32_t flow_flags, size_t
     gen_free(g);
 }
 
+/* So many packets from `at` on; a PSB+ stays whole. */
+static size_t packets(const struct gen *g, size_t at, unsigned count)
+{
+    struct ptl_packet packet;
+    int in_psb = 0;
+
+    for (unsigned i = 0; (i < count || in_psb) && at < g->len; i++) {
+        int size = ptl_packet_decode(&packet, g->trace + at, g->len - at, 0);
+        assert_true(size > 0);
+        at += (size_t)size;
+        in_psb = packet.type == PTL_PKT_PSB || (in_psb && packet.type != PTL_PKT_PSBEND);
+    }
+    return at;
+}
+
+/* The trace in pieces that go on from each other: a target may be in the piece behind the bits it
+ * was deferred for. */
+static void check_pieces(uint64_t seed, uint32_t flow_flags)
+{
+    struct gen *g = gen_new(seed, GEN_RETCOMP | GEN_TIMING | GEN_DEFER);
+    struct ptl_space *space = space_of(g);
+    size_t whole = g->len, at = 0, from = 0, to = packets(g, 0, 50);
+    struct ptl_item items[64];
+    struct ptl_flow *flow;
+    int n;
+
+    g->len = to;
+    flow = flow_of(g, space, flow_flags);
+    g->len = whole;
+    for (;;) {
+        while ((n = ptl_flow_next(flow, items, 64)) > 0)
+            for (int i = 0; i < n; i++) {
+                if (items[i].kind == PTL_ITEM_BLOCK)
+                    at = compare_block(g, at, &items[i]);
+                else if (items[i].kind == PTL_ITEM_ERROR)
+                    fail_msg("%zu-%zu: error %d at %llx", from, to, items[i].u.error->status,
+                             (unsigned long long)items[i].u.error->offset);
+            }
+        assert_int_equal(n, 0);
+        if (to == whole)
+            break;
+        from = to;
+        to = packets(g, from, 1 + (unsigned)(seed + from) % 7);
+        assert_int_equal(ptl_flow_continue(flow, g->trace + from, to - from, from), 0);
+    }
+    assert_true(at >= g->told);
+    ptl_flow_free(flow);
+    ptl_space_free(space);
+    gen_free(g);
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        check_pieces(seed, 0);
+        check_pieces(seed, PTL_FLOW_SLOW);
+    }
+}
+
 static void test_truth(void **state)
 {
     static const uint32_t flow_flags[] = {0, PTL_FLOW_SLOW, PTL_FLOW_TICKS, PTL_FLOW_COLD_BLOCKS};
@@ -388,9 +448,8 @@ static void test_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truth),
-        cmocka_unit_test(test_same),
-        cmocka_unit_test(test_same_bad_code),
+        cmocka_unit_test(test_truth),  cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_same),   cmocka_unit_test(test_same_bad_code),
         cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -604,17 +604,19 @@ int ptl__bind_time(struct ptl__bind *b)
 int ptl__bind_tip(struct ptl__bind *b, uint64_t *ip)
 {
     struct ptl_packet packet;
+    int status = PTL_BAD_QUERY;
 
     for (;;) {
         const uint8_t *pos = b->pos;
         uint32_t decode = b->decode;
 
         if (!(b->open & ~(uint32_t)OPEN_MWAIT) && b->count < BIND_QUEUE / 2 &&
-            ptl__bind_read(b, &packet) == 0) {
+            (status = ptl__bind_read(b, &packet)) == 0) {
+            status = PTL_BAD_QUERY;
             if (packet.type == PTL_PKT_TIP && packet.payload.ip.ipc != PTL_IPC_SUPPRESSED &&
                 ptl_last_ip_update(&b->last, packet.payload.ip.ipc, packet.payload.ip.ip) == 0) {
                 *ip = b->last.ip;
-                return 1;
+                return 0;
             }
             if ((rows[packet.type].handle == on_time || rows[packet.type].handle == on_nothing ||
                  rows[packet.type].handle == on_cbr || rows[packet.type].handle == on_mnt) &&
@@ -623,7 +625,7 @@ int ptl__bind_tip(struct ptl__bind *b, uint64_t *ip)
         }
         b->pos = pos;
         b->decode = decode;
-        return 0;
+        return status == PTL_EOS ? PTL_EOS : PTL_BAD_QUERY;
     }
 }
 

@@ -88,7 +88,7 @@ int ptl__bind_sync(struct ptl__bind *b, uint64_t offset);
 int ptl__bind_next(struct ptl__bind *b, struct ptl__step *step);
 
 /* The target of a branch while TNT bits are left: the TIP after the packets of time.
- * Returns 1, or 0 if the next packet is another one. */
+ * Returns 0, PTL_EOS, or PTL_BAD_QUERY if the next packet is another one. */
 int ptl__bind_tip(struct ptl__bind *b, uint64_t *ip);
 
 /* Pass over PAD or a packet of time. Returns 1 if it did. */

@@ -262,7 +262,9 @@ static int decode(struct ptl_flow *f)
     status = ptl__walk_step(f);
     if (status == PTL_NOMEM)
         return status;
-    if (status < 0)
+    if (status == PTL_EOS)
+        put_end(f);
+    else if (status < 0)
         ptl__flow_fail(f, status, 0);
     return 0;
 }

@@ -232,11 +232,11 @@ static int walk_tnt(struct ptl_flow *f)
         f->have_step = f->step.count > 0;
         return put_tick(f, at);
     }
-    /* The TIP was deferred: it comes after these bits. */
-    if (!ptl__bind_tip(&f->bind, &ip))
-        return PTL_BAD_QUERY;
-    branch_to(f, ip);
-    return 0;
+    /* The TIP was deferred: it comes after these bits, at the end of a piece in the next one. */
+    status = ptl__bind_tip(&f->bind, &ip);
+    if (status == 0)
+        branch_to(f, ip);
+    return status;
 }
 
 static int walk_tip(struct ptl_flow *f)
