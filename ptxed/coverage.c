@@ -20,7 +20,7 @@ static void print_block(struct printer *p, const struct ptl_coverage_block *b)
     out_printf(&p->out, "%016llx %12llu %5u %5u", (unsigned long long)b->ip,
                (unsigned long long)b->count, b->ninsn, b->size);
     if (style->names && style->symbols)
-        name = ptl_symbols_find(style->symbols, b->ip, &offset);
+        name = ptl_symbols_find_in(style->symbols, style->space, b->ip, &offset);
     else if (style->names && style->by_section && b->bytes)
         name = section_symbols_find(style->by_section, b->section, b->bytes, b->ip, &offset);
     if (name)

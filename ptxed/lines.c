@@ -22,7 +22,7 @@ static const char *symbol_of(const struct line_style *style, const struct ptl_se
                              const uint8_t *bytes, uint64_t ip, uint64_t *offset)
 {
     if (style->symbols)
-        return ptl_symbols_find(style->symbols, ip, offset);
+        return ptl_symbols_find_in(style->symbols, style->space, ip, offset);
     if (style->by_section)
         return section_symbols_find(style->by_section, section, bytes, ip, offset);
     return NULL;

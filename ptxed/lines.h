@@ -25,6 +25,7 @@ struct line_style {
     uint8_t names;                      /* show symbols */
     struct text_insn *text;             /* disassembly; NULL: none */
     const struct ptl_symbols *symbols;  /* by address; NULL: none */
+    const struct ptl_space *space;      /* that they are of */
     struct section_symbols *by_section; /* for recordings; NULL: none */
     struct functions *functions;        /* tell functions apart; NULL: do not */
     struct lines_memory *memory;        /* where lines are kept; NULL: each by itself */

@@ -69,6 +69,15 @@ static int close_printer(struct printer *printer, const struct ptxed *x, int sta
     return EXIT_PARTLY;
 }
 
+static int read_symbols(struct ptl_symbols **symbols, const struct ptl_space *space)
+{
+    int status = ptl_symbols_new(symbols, NULL);
+
+    if (status == 0)
+        status = ptl_symbols_set_debug_root(*symbols, NULL);
+    return status == 0 ? ptl_symbols_add_space(*symbols, space) : status;
+}
+
 static int run(struct ptxed *x)
 {
     struct ptl_symbols *symbols = NULL;
@@ -79,8 +88,9 @@ static int run(struct ptxed *x)
     status = open_printer(&printer, x);
 
     if (!status && ptxed_wants_symbols(x) && !x->recording.path) {
-        status = ptl_symbols_new(&symbols, x->space);
+        status = read_symbols(&symbols, x->space);
         printer.style.symbols = symbols;
+        printer.style.space = x->space;
     }
     if (status)
         status = failed(x, status);

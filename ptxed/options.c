@@ -206,6 +206,14 @@ static int set_tail(void *context, const struct opt *opt, const char *arg)
     return FAILED;
 }
 
+static int check_size(void *context, const struct opt *opt, const char *arg)
+{
+    const struct ptxed *x = context;
+    uint64_t size;
+
+    return opts_number(x->prog, opt->name, arg, UINT64_MAX, &size);
+}
+
 static int set_segment_size(void *context, const struct opt *opt, const char *arg)
 {
     struct ptxed *x = context;
@@ -289,7 +297,13 @@ static const struct opt table[] = {
     {"--no-inst", NULL, NULL, "only addresses.", FLAG(no_inst), 0, NULL},
     {"--raw-insn", NULL, NULL, "the bytes of the instruction.", FLAG(raw_insn), 0, NULL},
     {"--att", NULL, NULL, "AT&T syntax.", FLAG(att), 0, NULL},
-    {"--symbols", NULL, NULL, "function and offset after the address.", FLAG(symbols), 0, NULL},
+    {"--symbols", NULL, NULL,
+     "function and offset after the address. Of stripped files as far as they export names, or "
+     "what "
+     "was split off them is in /usr/lib/debug (below the sysroot) by build id.",
+     FLAG(symbols), 0, NULL},
+    {"--iscache-limit", NULL, "<size>", "no effect: files are mapped, nothing is copied.",
+     check_size, 0, 0, NULL},
     {"--offset", NULL, NULL, "begin lines with the offset into the trace.", set_offset, 0, 0, NULL},
     {"--time", NULL, NULL,
      "begin lines of instructions with the time of the last event, in TSC ticks.", set_print,

@@ -14,6 +14,11 @@
 
 /* --- opening ------------------------------------------------------------------------------ */
 
+static const char *sysroot_of(const struct ptxed *x)
+{
+    return x->recording.sysroot ? x->recording.sysroot : x->sideband.next.sysroot;
+}
+
 static void configure(const struct ptxed *x, struct ptl_session_config *config)
 {
     const struct recording_options *o = &x->recording;
@@ -23,7 +28,7 @@ static void configure(const struct ptxed *x, struct ptl_session_config *config)
         .size = sizeof(*config),
         .unzip = &zstd_unzip,
         .unpack = file_unpackers,
-        .sysroot = o->sysroot ? o->sysroot : raw->sysroot,
+        .sysroot = sysroot_of(x),
         .buildid_dir = o->buildid_dir,
         .vdso_x64 = raw->vdso_x64,
         .vdso_x32 = raw->vdso_x32,
@@ -118,7 +123,7 @@ static int open_symbols(struct all *all, struct printer *printer)
         return PTL_NOMEM;
     node->next = all->symbols;
     all->symbols = node;
-    node->symbols = section_symbols_new(all->rec->kallsyms);
+    node->symbols = section_symbols_new(all->rec->kallsyms, sysroot_of(all->rec->x));
     printer->style.by_section = node->symbols;
     return node->symbols ? 0 : PTL_NOMEM;
 }

@@ -17,12 +17,16 @@ struct section_symbols {
     size_t count, cap, last;
 };
 
-struct section_symbols *section_symbols_new(const char *kallsyms)
+struct section_symbols *section_symbols_new(const char *kallsyms, const char *root)
 {
     struct section_symbols *s = calloc(1, sizeof(*s));
 
     if (!s || ptl_symbols_new(&s->symbols, NULL)) {
         free(s);
+        return NULL;
+    }
+    if (ptl_symbols_set_debug_root(s->symbols, root)) {
+        section_symbols_free(s);
         return NULL;
     }
     /* Without it kernel code has no names; that is no failure. */

@@ -12,8 +12,9 @@
 
 struct section_symbols;
 
-/* `kallsyms`: a file in the format of /proc/kallsyms, or NULL. Returns NULL without memory. */
-struct section_symbols *section_symbols_new(const char *kallsyms);
+/* `kallsyms`: a file in the format of /proc/kallsyms, or NULL. Symbols that were split off files
+ * are below `root` (NULL: /). Returns NULL without memory. */
+struct section_symbols *section_symbols_new(const char *kallsyms, const char *root);
 void section_symbols_free(struct section_symbols *symbols);
 
 /* The symbol of the instruction at `ip`, whose bytes are at `bytes` in a block, and the offset into

@@ -31,6 +31,26 @@ cc -O1 -fno-inline -o sum sum.c || skip "no compiler"
 ptcapture -q -o sum.data -- ./sum 2>err || skip "nothing can be recorded here: $(head -1 err)"
 : >empty
 
+# Names of a stripped program come from what was split off it, found by build id, below the sysroot.
+cc -O1 -fno-inline -static -Wl,--build-id=sha1 -o whole sum.c 2>err || cc -O1 -fno-inline -Wl,--build-id=sha1 -o whole sum.c
+id=$(readelf -n whole | sed -n 's/.*Build ID: //p')
+split=root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+mkdir -p "$(dirname "$split")" "root$tmp"
+objcopy --only-keep-debug whole "$split"
+strip -o bare whole
+cp bare "root$tmp/"
+if ptcapture -q -o bare.data -- ./bare 2>err; then
+    check "stripped: no name" test "$(ptxed --symbols --sysroot / bare.data 2>err | grep -c '<square+')" -eq 0
+    # 17 calls: sum(3), sum(10), sum(4).
+    check "stripped: names from /usr/lib/debug" test "$(ptxed --symbols --sysroot root bare.data 2>err | grep -c '<square+0x0>')" -eq 17
+    cp whole "$split" # the same build, but not split: its tables will do, too
+    check "stripped: names from a whole file" test "$(ptxed --symbols --sysroot root bare.data 2>err | grep -c '<square+0x0>')" -eq 17
+    printf '\x7fELF rubbish' >"$split"
+    check "stripped: rubbish gives no name" test "$(ptxed --symbols --sysroot root bare.data 2>err | grep -c '<square+')" -eq 0
+    objcopy --only-keep-debug sum "$split"
+    check "stripped: another build gives no name" test "$(ptxed --symbols --sysroot root bare.data 2>err | grep -c '<square+')" -eq 0
+fi
+
 # counts FILE: "instructions function" of text with symbols
 counts() { grep -oE '^[0-9a-f]{16} <[^ ]+\+0x[0-9a-f]+>' "$1" | sed 's/^[^<]*<//; s/+0x[0-9a-f]*>$//' | sort | uniq -c | awk '{ print $1, $2 }' | sort; }
 # table FILE: the same of --stat:functions, names added up over files

@@ -208,6 +208,12 @@ PTL_API void ptl_symbols_free(struct ptl_symbols *symbols);
 PTL_API int ptl_symbols_add_space(struct ptl_symbols *symbols,
                                   const struct ptl_space *space) PTL_MUST_CHECK;
 
+/* From now on a file without .symtab (a stripped one) gets its symbols from the file that was
+ * split off it, if that is below `root` (NULL: /) in usr/lib/debug, by build id. Errors:
+ * PTL_NOMEM. */
+PTL_API int ptl_symbols_set_debug_root(struct ptl_symbols *symbols,
+                                       const char *root) PTL_MUST_CHECK;
+
 /* Kernel symbols in the format of /proc/kallsyms; replaces those added before. Used where
  * files have no symbol. Errors: PTL_BAD_FILE (cannot be read; errno), PTL_NOMAP (no symbols
  * in it, or all addresses hidden), PTL_NOMEM. */

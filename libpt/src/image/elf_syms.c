@@ -15,7 +15,8 @@
 #include <string.h>
 
 struct loader {
-    const struct ptl__elf *elf;
+    const struct ptl__elf *elf;    /* whose segments are meant */
+    const struct ptl__elf *tables; /* where the symbols are: the same, or what was split off it */
     struct ptl__symlist list;
     GElf_Phdr *loads; /* by vaddr */
     size_t nloads;
@@ -88,9 +89,9 @@ static uint64_t bytes_left(const struct loader *l, const GElf_Sym *sym, uint64_t
 {
     GElf_Shdr sh;
 
-    if (sym->st_shndx >= l->elf->shnum)
+    if (sym->st_shndx >= l->tables->shnum)
         return left;
-    sh = ptl__elf_shdr(l->elf, sym->st_shndx);
+    sh = ptl__elf_shdr(l->tables, sym->st_shndx);
     if (sym->st_value - sh.sh_addr < sh.sh_size && sh.sh_size - (sym->st_value - sh.sh_addr) < left)
         left = sh.sh_size - (sym->st_value - sh.sh_addr);
     return left;
@@ -177,13 +178,27 @@ static int read_tables(struct loader *l, const struct source sources[2], char *n
     return status;
 }
 
+int ptl__symtab_is_stripped(const struct ptl__elf *elf)
+{
+    for (uint32_t i = 0; i < elf->shnum; i++)
+        if (ptl__elf_shdr(elf, i).sh_type == SHT_SYMTAB)
+            return 0;
+    return 1;
+}
+
 int ptl__symtab_elf(struct ptl__symtab **table, const struct ptl__elf *elf)
 {
-    struct loader l = {.elf = elf};
+    return ptl__symtab_split(table, elf, elf);
+}
+
+int ptl__symtab_split(struct ptl__symtab **table, const struct ptl__elf *elf,
+                      const struct ptl__elf *split)
+{
+    struct loader l = {.elf = elf, .tables = split};
     struct source sources[2];
     size_t size = 0;
     char *names;
-    int status = find_tables(sources, elf);
+    int status = find_tables(sources, split);
 
     *table = NULL;
     for (int i = 0; i < 2 && status == 0; i++)

@@ -3,10 +3,13 @@
 #include "image/symbols.h"
 
 #include "base/alloc.h"
-#include "image/elf.h"
+#include "image/below.h"
+#include "image/load.h"
 #include "image/section.h"
 #include "image/space.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The index of the section in the list, or where it belongs. */
@@ -50,6 +53,73 @@ static int insert(struct ptl_symbols *symbols, struct ptl_section *section,
     return 0;
 }
 
+/* --- symbols that were split off ------------------------------------------------------------- */
+
+#define ID_MAX 64
+
+/* "usr/lib/debug/.build-id/ab/cdef.debug", as gdb and distributions have it. */
+static int debug_path(char *path, size_t size, const char *root, const uint8_t *id, size_t len)
+{
+    char name[sizeof("/usr/lib/debug/.build-id//.debug") + 2 * ID_MAX];
+    int n = snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%02x/", id[0]);
+
+    for (size_t i = 1; i < len; i++)
+        n += snprintf(name + n, sizeof(name) - (size_t)n, "%02x", id[i]);
+    snprintf(name + n, sizeof(name) - (size_t)n, ".debug");
+    return ptl__below(path, size, root, name);
+}
+
+/* Is it of this build? */
+static int has_id(const struct ptl_section *section, const uint8_t *id, size_t len)
+{
+    uint8_t other[ID_MAX];
+    size_t n = sizeof(other);
+
+    return ptl_section_build_id(section, other, &n) == 0 && n == len && !memcmp(other, id, len);
+}
+
+/* The table of the file that was split off; *table stays NULL if there is none that can be used.
+ * Returns 0 or PTL_NOMEM. */
+static int read_split(const struct ptl_symbols *symbols, const struct ptl_section *section,
+                      const struct ptl__elf *elf, struct ptl__symtab **table)
+{
+    struct ptl_section *split;
+    struct ptl__elf tables;
+    uint8_t id[ID_MAX];
+    size_t len = sizeof(id);
+    char path[PATH_MAX];
+    int status;
+
+    if (!symbols->debug_root || !ptl__symtab_is_stripped(elf) ||
+        ptl_section_build_id(section, id, &len) < 0 || len < 2 ||
+        debug_path(path, sizeof(path), symbols->debug_root, id, len) < 0)
+        return 0;
+    status = ptl__load_open(&split, &tables, path);
+    if (status < 0)
+        return status == PTL_NOMEM ? status : 0;
+    if (has_id(split, id, len))
+        status = ptl__symtab_split(table, elf, &tables);
+    ptl__load_close(split, &tables);
+    return status == PTL_NOMEM ? status : 0;
+}
+
+int ptl_symbols_set_debug_root(struct ptl_symbols *symbols, const char *root)
+{
+    char *copy;
+
+    if (!symbols)
+        return PTL_INVALID;
+    copy = ptl__strdup(root ? root : "");
+    if (!copy)
+        return PTL_NOMEM;
+    ptl__free(symbols->debug_root);
+    symbols->debug_root = copy;
+    return 0;
+}
+
+/* --- files -------------------------------------------------------------------------------------
+ */
+
 /* A file that is whole, or bytes in memory that may be one, e.g. a vdso. */
 static int add_whole(struct ptl_symbols *symbols, struct ptl_section *section)
 {
@@ -61,7 +131,9 @@ static int add_whole(struct ptl_symbols *symbols, struct ptl_section *section)
         return 0;
     status = ptl__elf_open_section(&elf, section);
     if (status == 0) {
-        status = ptl__symtab_elf(&table, &elf);
+        status = read_split(symbols, section, &elf, &table);
+        if (status == 0 && !table)
+            status = ptl__symtab_elf(&table, &elf);
         ptl__elf_close(&elf);
     } else if (status != PTL_NOMEM) { /* not ELF */
         if (section->kind != PTL__SECTION_FILE)
@@ -143,6 +215,7 @@ void ptl_symbols_free(struct ptl_symbols *symbols)
             ptl__symtab_free(symbols->list[i].table);
     }
     ptl__free(symbols->list);
+    ptl__free(symbols->debug_root);
     ptl__symtab_free(symbols->kernel);
     ptl_files_free(symbols->files);
     ptl_space_free(symbols->space);

@@ -20,6 +20,7 @@ struct ptl_symbols {
     struct ptl__symfile *list;
     size_t count, cap;          /* sorted by section */
     struct ptl__symtab *kernel; /* by address */
+    char *debug_root;           /* NULL: files without symbols have none */
 };
 
 #endif

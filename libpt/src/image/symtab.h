@@ -51,5 +51,10 @@ enum { PTL__RANK_LOCAL, PTL__RANK_WEAK, PTL__RANK_GLOBAL, PTL__RANK_FUNCTION };
 struct ptl__elf;
 /* .symtab and .dynsym, by file offset. `*table` is NULL if there are no symbols of code. */
 int ptl__symtab_elf(struct ptl__symtab **table, const struct ptl__elf *elf);
+/* The same with the tables of another file, which was split off this one: it has the addresses of
+ * the segments, but not where they lie in the file. */
+int ptl__symtab_split(struct ptl__symtab **table, const struct ptl__elf *elf,
+                      const struct ptl__elf *split);
+int ptl__symtab_is_stripped(const struct ptl__elf *elf);
 
 #endif
