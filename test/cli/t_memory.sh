@@ -38,6 +38,13 @@ print(os.wait4(pid, 0)[2].ru_maxrss)' "$@")
 peak "recording" ptxed -j1 "$tmp/long.data"
 peak "recording, two threads" ptxed -j2 "$tmp/long.data"
 peak "recording, the end" ptxed --tail 10 "$tmp/long.data"
+# Pieces that go on from one buffer into the next: what is copied is little.
+helper_wrap "$tmp/trace.pt" "$tmp/code" 0x1000 timeless=1 repeat=40 piece=4194304 buffer=3000000 across=1 >"$tmp/across.data"
+insns() { ptxed -j1 --quiet --stat:insn "$@" 2>/dev/null; }
+check "pieces across buffers: all is there" [ "$(insns "$tmp/across.data")" = "$(insns "$tmp/long.data")" ]
+peak "pieces across buffers" ptxed -j1 --quiet "$tmp/across.data"
+peak "pieces across buffers, two threads" ptxed -j2 --quiet "$tmp/across.data"
+rm "$tmp/across.data"
 peak "raw trace" ptxed -j1 --raw "$tmp/code:0x1000" --pt "$tmp/long.pt"
 peak "raw trace, two threads" ptxed -j2 --raw "$tmp/code:0x1000" --pt "$tmp/long.pt"
 peak "ptdump, recording" ptdump "$tmp/long.data"

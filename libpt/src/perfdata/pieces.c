@@ -11,7 +11,11 @@
  */
 #include "perfdata/internal.h"
 
+#include <pt/packet.h>
 #include <stdlib.h>
+
+/* So much trace is copied as long as pieces need it; then only what lies around the seams. */
+#define JOIN_MAX ((uint64_t)4 << 20)
 
 /* The stream of one queue: its buffers by position. */
 struct tape {
@@ -114,6 +118,31 @@ static int fill(struct tape *t, struct ptl_perf_piece *p, size_t i, size_t j, ui
     return 0;
 }
 
+/* --- seams ------------------------------------------------------------------------ */
+
+/* The piece from `pos` on would go on from buffer i into the next one. Let it end at the last PSB
+ * of this buffer, or be but the seam: from that PSB to the first one of the next buffer. Decoders
+ * go on from piece to piece, and a PSB is never inside a packet. Returns where it ends; *j is the
+ * buffer there. */
+static uint64_t shorten(const struct tape *t, size_t i, size_t *j, uint64_t end)
+{
+    const struct ptl_perf_buffer *next = t->bufs[i + 1];
+    const uint8_t *bytes = t->bufs[i]->bytes + (t->pos - t->bufs[i]->offset);
+    uint64_t here = end_of(t, i), there = end_of(t, i + 1), psb;
+
+    psb = ptl_psb_find_last(bytes, (size_t)(here - t->pos), (size_t)(here - t->pos));
+    if (psb && psb < here - t->pos) {
+        *j = i;
+        return t->pos + psb;
+    }
+    there = there < end ? there : end;
+    psb = ptl_psb_find(next->bytes, there - next->offset, 0);
+    if (psb >= there - next->offset)
+        return end;
+    *j = psb ? i + 1 : i;
+    return next->offset + psb;
+}
+
 /* Pieces for [pos, to): as many as there are runs of it in the buffers. */
 static int cut(struct tape *t, uint64_t to, const struct aux_note *note)
 {
@@ -135,6 +164,8 @@ static int cut(struct tape *t, uint64_t to, const struct aux_note *note)
         while (end_of(t, j) < to && j + 1 < t->count && begin_of(t, j + 1) == end_of(t, j))
             j++;
         end = end_of(t, j) < to ? end_of(t, j) : to;
+        if (j > i && t->perf->joins.len >= JOIN_MAX)
+            end = shorten(t, i, &j, end);
         p = new_piece(t, note);
         if (!p)
             return PTL_NOMEM;
