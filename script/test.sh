@@ -7,7 +7,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
-jobs=$(nproc)
+jobs=${JOBS:-$(nproc)}
 [ "$jobs" -ge 2 ] || jobs=2
 fuzz_seconds=${FUZZ_SECONDS:-5}
 # Programs that tests use do not take every name: blanks in LD_PRELOAD, commas in qemu's options.
