@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 2
 
 jobs=${JOBS:-$(nproc)}
 [ "$jobs" -ge 2 ] || jobs=2
-fuzz_seconds=${FUZZ_SECONDS:-5}
+budget=${BUDGET:-960} # seconds; fuzzers have what the rest leaves of them, at least 5 s a target, 60 s at most
 # Programs that tests use do not take every name: blanks in LD_PRELOAD, commas in qemu's options.
 case ${TMPDIR:-} in *[!A-Za-z0-9_./-]*) unset TMPDIR ;; esac
 state=$(mktemp -d)
@@ -99,9 +99,18 @@ tests() {
     note "tests: $SECONDS s"
 }
 
+# fuzz TARGETS: an hour's work is script/fuzz.sh hours 1.
+fuzz() {
+    local seconds=$(((budget - SECONDS) * jobs / $1))
+    [ "$seconds" -ge 5 ] || seconds=5
+    [ "$seconds" -le 60 ] || seconds=60
+    seconds=${FUZZ_SECONDS:-$seconds}
+    step "fuzz targets, $seconds s each" env JOBS="$jobs" script/fuzz.sh "$seconds"
+}
+
 # What does not.
 beside() {
-    local check unit threaded=(test_space test_two_threads) quick=(-DCMAKE_C_FLAGS_RELWITHDEBINFO='-O1 -g1')
+    local check unit targets threaded=(test_space test_two_threads) quick=(-DCMAKE_C_FLAGS_RELWITHDEBINFO='-O1 -g1')
     renice -n 10 -p "$BASHPID" >/dev/null 2>&1
     # All warnings of clang come before it optimizes.
     step "build with clang" build clang -DCMAKE_C_FLAGS_RELEASE='-O0 -DNDEBUG' --
@@ -116,8 +125,9 @@ beside() {
     for check in "${threaded[@]}"; do
         step "$check with the thread sanitizer" "build-tsan/bin/$check"
     done
-    # 17 targets, two at a time; an hour's work is script/fuzz.sh hours 1.
-    step "fuzz targets, $fuzz_seconds s each" script/fuzz.sh "$fuzz_seconds"
+    mapfile -t targets < <(basename -s .c test/fuzz/fuzz_*.c)
+    step "build of the fuzz targets" build fuzz -- --target "${targets[@]}"
+    fuzz "${#targets[@]}"
 }
 
 script/setup.sh --test || { result failed "script/setup.sh --test"; finish; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # reuse.sh BUILD COMPILER...: the object that BUILD made by the same command in place of compiling it once more.
-# A compiler launcher of CMake's.
+# A compiler launcher of CMake's. Part of another project, ours lies one directory lower there.
 build=$1 last=
 shift
 for word; do
@@ -12,6 +12,8 @@ for word; do
     esac
     last=$word
 done
-[ -n "${makefile:-}" ] && [ -e "$build/$object" ] || exec "$@"
+made=$build/$object
+[ -e "$made" ] || made=$build/${object#*/}
+[ -n "${makefile:-}" ] && [ -e "$made" ] || exec "$@"
 echo "$object: $source" >"$makefile"
-exec cp "$build/$object" "$object"
+exec cp "$made" "$object"

@@ -95,32 +95,32 @@ add_subdirectory("$PT_SOURCE" libpt)
 add_executable(consumer "$here/consumer/consumer.c")
 target_link_libraries(consumer PRIVATE libpt::static)
 END
-if cmake -S "$tmp/parent" -B "$tmp/parent/build" >"$tmp/log" 2>&1 &&
+# Objects of ours that are there serve: that the sources compile is known.
+if cmake -S "$tmp/parent" -B "$tmp/parent/build" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_COMPILER_LAUNCHER="$here/reuse.sh;$PT_BUILD" >"$tmp/log" 2>&1 &&
     cmake --build "$tmp/parent/build" --target help | grep -qE 'ptdump|test_|example_'; then
     fail "as a subproject: more than the library"
 fi
 cmake --build "$tmp/parent/build" --target consumer >>"$tmp/log" 2>&1 || cat "$tmp/log"
 runs "as a subproject" "$tmp/parent/build/consumer"
 
-alone() { # HEADER COMPILER...: the header is all that the file includes, twice
-    local header=$1
+# alone STANDARD COMPILER...: each header is all that a file includes, twice.
+alone() {
+    local standard=$1
     shift
-    printf '#include <pt/%s>\n#include <pt/%s>\nextern int not_empty;\n' "$header" "$header" >"$tmp/alone.src"
-    "$@" "${warnings[@]}" -I"$prefix/include" -fsyntax-only "$tmp/alone.src"
+    "$@" -std="$standard" "${warnings[@]}" -I"$prefix/include" -fsyntax-only "$tmp"/alone/*.src || fail "headers alone: $* -std=$standard"
 }
+mkdir "$tmp/alone"
 for header in "$prefix"/include/pt/*.h; do
     header=$(basename "$header")
-    for compiler in gcc clang; do
-        command -v "$compiler" >/dev/null || continue
-        for std in c99 c11; do
-            alone "$header" "$compiler" -x c -std=$std || fail "$header alone: $compiler -std=$std"
-        done
-    done
-    for compiler in g++ clang++; do
-        command -v "$compiler" >/dev/null || continue
-        for std in c++11 c++17; do
-            alone "$header" "$compiler" -x c++ -std=$std || fail "$header alone: $compiler -std=$std"
-        done
-    done
+    printf '#include <pt/%s>\n#include <pt/%s>\nextern int not_empty;\n' "$header" "$header" >"$tmp/alone/$header.src"
+done
+for compiler in gcc clang; do
+    command -v $compiler >/dev/null || continue
+    for std in c99 c11; do alone $std $compiler -x c; done
+done
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || continue
+    for std in c++11 c++17; do alone $std $compiler -x c++; done
 done
 done_testing
