@@ -334,6 +334,10 @@ static const struct opt table[] = {
     {"--resync-on-error", NULL, NULL,
      "after an error go on at the next address that the trace tells, not at the next PSB.",
      set_flow, PTL_FLOW_RESYNC, 0, NULL},
+    {"--proven", NULL, NULL,
+     "print only what the next PSB+ confirms: of a stretch between two PSB packets in which trace "
+     "and code contradict each other nothing is printed but the error.",
+     set_flow, PTL_FLOW_PROVEN, 0, NULL},
     {"--quick", NULL, "[psb]",
      "only addresses that packets say, without a look at code; or only what PSB+ says.", set_quick,
      0, 0, NULL},
@@ -443,6 +447,16 @@ static int check_coverage(struct ptxed *x)
     return 0;
 }
 
+/* What only listens to packets is never contradicted. */
+static int check_proven(const struct ptxed *x)
+{
+    if (!(x->flow.flags & PTL_FLOW_PROVEN) ||
+        (!x->coverage && !(x->flow.flags & (PTL_FLOW_DISTNT | PTL_FLOW_PSB_ONLY))))
+        return 0;
+    opts_error(x->prog, "--proven: not with --coverage or --quick.");
+    return FAILED;
+}
+
 int ptxed_options(struct ptxed *x, int argc, char **argv)
 {
     struct opts opts = command(x);
@@ -458,11 +472,11 @@ int ptxed_options(struct ptxed *x, int argc, char **argv)
         opts_error(x->prog, "no pt file.");
         return FAILED;
     }
-    if (x->coverage) {
+    status = check_proven(x);
+    if (!status && x->coverage)
         status = check_coverage(x);
-        if (status)
-            return status;
-    }
+    if (status)
+        return status;
     /* Plain --stat means all that the decoder has; a choice is a choice. */
     if ((x->print & PRINT_STAT) && !(x->print & (PRINT_STAT_INSN | PRINT_STAT_BLOCK)))
         x->print |= PRINT_STAT_INSN | PRINT_STAT_BLOCK;

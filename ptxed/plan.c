@@ -23,7 +23,7 @@
  * the lines come in one order. */
 int plan_in_one_piece(const struct ptxed *x)
 {
-    return (x->flow.flags & PTL_FLOW_COLD_BLOCKS) ||
+    return (x->flow.flags & (PTL_FLOW_COLD_BLOCKS | PTL_FLOW_PROVEN)) ||
            (x->print & (PRINT_CHECK | PRINT_BLOCKS | PRINT_STAT_FUNCTIONS)) ||
            marks_given(&x->marks) || x->sideband.print || x->sideband.file_count || x->coverage;
 }
@@ -35,7 +35,8 @@ int plan_check(const struct ptxed *x)
     if (!what || !plan_in_one_piece(x))
         return 0;
     opts_error(x->prog,
-               "%s: not with --check, --coverage, marks, functions, numbers or lines of blocks, or "
+               "%s: not with --check, --coverage, --proven, marks, functions, numbers or lines of "
+               "blocks, or "
                "records (--sb:...).",
                what);
     return EXIT_NOTHING;

@@ -264,7 +264,7 @@ int print_plain(struct printer *p, const struct ptl_item *items, int n)
 
 int print_flow(struct printer *p, struct ptl_flow *flow)
 {
-    uint64_t skipped = ptl_flow_skipped(flow);
+    uint64_t skipped = ptl_flow_skipped(flow), withheld = ptl_flow_withheld(flow);
     struct ptl_item items[BATCH];
     int n;
 
@@ -278,6 +278,7 @@ int print_flow(struct printer *p, struct ptl_flow *flow)
             return PTL_IO;
     }
     p->stats.losses.count[PTL_LOSS_SKIPPED] += ptl_flow_skipped(flow) - skipped;
+    p->stats.withheld += ptl_flow_withheld(flow) - withheld;
     return n;
 }
 
@@ -290,6 +291,7 @@ void print_add_stats(struct printer *p, const struct print_stats *more)
     p->stats.errors += more->errors;
     p->stats.syncs += more->syncs;
     p->stats.events += more->events;
+    p->stats.withheld += more->withheld;
     p->stats.decoded += more->decoded;
     p->stats.ended_on |= more->ended_on;
     ptl_losses_add(&p->stats.losses, &more->losses);

@@ -32,6 +32,7 @@
 struct print_stats {
     uint64_t insns, blocks;
     uint64_t errors, syncs, events;
+    uint64_t withheld;      /* instructions that nothing confirms */
     uint64_t decoded;       /* bytes of trace, those included that are only listened to */
     struct ptl_error first; /* error */
     struct ptl_losses losses;

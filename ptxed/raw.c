@@ -57,18 +57,21 @@ static void explain_errors(const struct ptxed *x, const struct print_stats *stat
 static int conclude(const struct ptxed *x, const struct print_stats *stats, uint64_t end)
 {
     const char *name = x->trace.name;
+    struct losses_options options = x->losses;
     struct ptl_losses losses = stats->losses;
     int cut = is_cut(x, end), unsynced;
 
     unsynced = !stats->syncs && ptl_psb_find(x->trace.bytes, x->trace.len, 0) == x->trace.len;
     losses.insns = stats->insns;
+    if (x->flow.flags & PTL_FLOW_PROVEN)
+        options.withheld = &stats->withheld;
     losses.count[PTL_LOSS_CUT] = (uint64_t)(cut && !unsynced);
     losses.count[PTL_LOSS_UNSYNCED] = (uint64_t)unsynced;
     if (marks_report(&x->marks, x->prog, name))
         return EXIT_NOTHING;
     if (stats->errors)
         explain_errors(x, stats);
-    if (losses_report(&x->losses, name, &losses, 0))
+    if (losses_report(&options, name, &losses, 0))
         return EXIT_PARTLY;
     if (unsynced) {
         opts_error(x->prog, "%s: no PSB packet in %zu bytes from offset 0x%llx: nothing to decode.",
@@ -84,7 +87,7 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
                    (unsigned long long)end);
     if (stats->errors && !stats->insns)
         return EXIT_NOTHING;
-    return losses_status(&x->losses, &losses, stats->errors || cut ? EXIT_PARTLY : EXIT_ALL);
+    return losses_status(&options, &losses, stats->errors || cut ? EXIT_PARTLY : EXIT_ALL);
 }
 
 /* --- segments ----------------------------------------------------------------------------- */

@@ -180,6 +180,7 @@ static int source_print(void *worker, const struct jobs_segment *segment)
 {
     struct strand *s = &((struct worker *)worker)->strand;
     uint64_t skipped = ptl_flow_skipped(ptl_decoder_flow(s->decoder));
+    uint64_t withheld = ptl_flow_withheld(ptl_decoder_flow(s->decoder));
     int status;
 
     if (segment->first)
@@ -190,6 +191,7 @@ static int source_print(void *worker, const struct jobs_segment *segment)
         return status;
     s->printer->stats.losses.count[PTL_LOSS_SKIPPED] +=
         ptl_flow_skipped(ptl_decoder_flow(s->decoder)) - skipped;
+    s->printer->stats.withheld += ptl_flow_withheld(ptl_decoder_flow(s->decoder)) - withheld;
     return status;
 }
 
@@ -321,9 +323,12 @@ static int by_time(struct all *all, struct printer *printer)
         status = strand_print(&l->strand);
     for (l = lanes; l < lanes + count; l++) {
         add_found(&all->found, &l->strand.found);
-        if (l->strand.decoder)
-            printer->stats.losses.count[PTL_LOSS_SKIPPED] +=
-                ptl_flow_skipped(ptl_decoder_flow(l->strand.decoder));
+        if (l->strand.decoder) {
+            const struct ptl_flow *flow = ptl_decoder_flow(l->strand.decoder);
+
+            printer->stats.losses.count[PTL_LOSS_SKIPPED] += ptl_flow_skipped(flow);
+            printer->stats.withheld += ptl_flow_withheld(flow);
+        }
         strand_close(&l->strand);
     }
     free(lanes);
@@ -343,15 +348,18 @@ static int conclude(struct all *all, struct printer *printer)
     struct recording *rec = all->rec;
     const struct print_stats *stats = &printer->stats;
     const char *prog = rec->x->prog, *path = rec->x->recording.path;
+    struct losses_options options = rec->x->losses;
     struct ptl_losses losses = stats->losses;
     unsigned line = rec->x->print & PRINT_QUIET ? 0 : LOSSES_LINE;
     int nothing = !all->found.any && !rec->x->shard; /* a share may well be empty */
 
     losses.insns = stats->insns;
+    if (rec->x->flow.flags & PTL_FLOW_PROVEN)
+        options.withheld = &stats->withheld;
     losses.count[PTL_LOSS_IMAGES] = all->found.report.count;
     ptl_losses_add(&losses, ptl_session_losses(rec->session));
     report_end(&all->found.report, prog, rec->session);
-    if (losses_report(&rec->x->losses, path, &losses, line))
+    if (losses_report(&options, path, &losses, line))
         return EXIT_PARTLY;
     if (marks_report(&rec->x->marks, prog, path))
         return EXIT_NOTHING;
@@ -366,7 +374,7 @@ static int conclude(struct all *all, struct printer *printer)
                    (unsigned long long)stats->first.ip);
     if (nothing || (stats->errors && !stats->insns))
         return EXIT_NOTHING;
-    return losses_status(&rec->x->losses, &losses, stats->errors ? EXIT_PARTLY : EXIT_ALL);
+    return losses_status(&options, &losses, stats->errors ? EXIT_PARTLY : EXIT_ALL);
 }
 
 /* Names of kernel code lie beside the kernel's code. */

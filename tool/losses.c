@@ -112,7 +112,8 @@ static void say_table(const struct losses_options *o, const char *name,
 
 /* --- JSON -------------------------------------------------------------------------------- */
 
-static void put_json(struct out *out, const char *name, const struct ptl_losses *losses)
+static void put_json(struct out *out, const char *name, const struct ptl_losses *losses,
+                     const uint64_t *withheld)
 {
     struct json json;
 
@@ -121,6 +122,8 @@ static void put_json(struct out *out, const char *name, const struct ptl_losses 
     json_count(&json, "insns", losses->insns);
     if (ptl_losses_error_rate(losses) != UINT64_MAX)
         json_count(&json, "errors_per_million", ptl_losses_error_rate(losses));
+    if (withheld)
+        json_count(&json, "withheld", *withheld);
     json_open(&json, "kinds", '[');
     for (unsigned i = 0; i <= PTL_LOSS_MAX_VALUE; i++) {
         const struct ptl_loss_kind *kind = ptl_loss_kind(i);
@@ -139,8 +142,10 @@ static void put_json(struct out *out, const char *name, const struct ptl_losses 
 }
 
 /* Returns 0, or an errno. */
-static int write_json(const char *path, const char *name, const struct ptl_losses *losses)
+static int write_json(const struct losses_options *o, const char *name,
+                      const struct ptl_losses *losses)
 {
+    const char *path = o->path;
     int fd = STDERR_FILENO, failed;
     struct out out;
 
@@ -150,7 +155,7 @@ static int write_json(const char *path, const char *name, const struct ptl_losse
         return errno;
     failed = out_open(&out, fd, 16384) ? ENOMEM : 0;
     if (!failed) {
-        put_json(&out, name, losses);
+        put_json(&out, name, losses, o->withheld);
         failed = out_close(&out);
     }
     if (path && close(fd) && !failed)
@@ -166,7 +171,7 @@ int losses_report(const struct losses_options *o, const char *name, const struct
     int failed = 0;
 
     if (o->json)
-        failed = write_json(o->path, name, losses);
+        failed = write_json(o, name, losses);
     if (failed)
         opts_error(o->prog, "cannot write %s: %s.", o->path ? o->path : "standard error",
                    strerror(failed));
@@ -179,6 +184,9 @@ int losses_report(const struct losses_options *o, const char *name, const struct
             if (losses->count[i] && !ptl_loss_kind(i)->located) /* else the tools say where */
                 say_kind(o, name, i, losses->count[i]);
     }
+    if (o->withheld && *o->withheld)
+        opts_error(o->prog, "%s: withheld: %llu instructions that no PSB+ confirms (--proven).",
+                   name, (ull)*o->withheld);
     return failed ? -1 : 0;
 }
 
@@ -190,5 +198,7 @@ int losses_status(const struct losses_options *o, const struct ptl_losses *losse
         grave.count[PTL_LOSS_OVERFLOW] = 0;
         grave.count[PTL_LOSS_SKIPPED] = 0;
     }
+    if (!status && o->withheld && *o->withheld)
+        return 1;
     return !status && ptl_losses_kinds(&grave) ? 1 : status;
 }

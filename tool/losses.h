@@ -17,6 +17,8 @@ struct losses_options {
     uint8_t table;    /* all of it, even if nothing was lost */
     uint8_t json;
     uint8_t strict; /* any loss is a failure */
+    /* Instructions that are not told because nothing confirms them; NULL: nobody asked for that. */
+    const uint64_t *withheld;
 };
 
 extern const struct opt losses_table[];

@@ -9,9 +9,15 @@ total=0
 
 # mutate KIND FILE SAMPLE [CODE]: every byte with MUTATE=full, else every SAMPLE-th
 mutate() {
-    local kind=$1 file=$2 step=$3 out
-    # Of large files a part: each version is written and read whole.
-    [ "$full" = full ] && step=$(($(stat -c %s "$file") / 20000 + 1))
+    local kind=$1 file=$2 step=$3 out size
+    if [ "$full" = full ]; then
+        # Of large files a part: each version is written and read whole.
+        size=$(stat -c %s "$file") step=1
+        [ "$size" -gt 262144 ] && case $kind in
+        prefix) step=$((size / 20000 + 1)) ;;
+        bytes) step=5 ;;
+        esac
+    fi
     shift 3
     if out=$(timeout 7200 helper_mutate "$kind" "$file" "$step" "$@" 2>err); then
         echo "ok: $kind $(basename "$file"), step $step: $out"
@@ -34,6 +40,11 @@ for file in small.data lost.data two.data pipe.data; do
 done
 mutate bytes "$(command -v helper_perfdata)" 499
 mutate prefix "$(command -v helper_perfdata)" 20011
+if echo 'int main(void) { return 0; }' | gcc -x c -o small.elf -; then
+    mutate prefix small.elf 401
+    mutate bytes small.elf 1999
+    mutate swaps small.elf 50
+fi
 if ptcapture -q --backend step -e intel_pt/psb_period=0/u -o real.data -- /bin/true; then
     mutate prefix real.data 997
     mutate bytes real.data 241
@@ -48,9 +59,19 @@ for file in "$shared"/real/perfdata/*; do
     mutate bytes "$file" 499
     mutate swaps "$file" 50
 done
-if [ -e "$shared/real/cases/hello/pt.bin" ]; then
-    mutate prefix "$shared/real/cases/hello/pt.bin" 7 "$shared/real/cases/hello/hello"
-    mutate bytes "$shared/real/cases/hello/pt.bin" 7 "$shared/real/cases/hello/hello"
+cases=$shared/real/cases
+if [ -e "$cases/hello/pt.bin" ]; then
+    for kind in prefix bytes swaps; do
+        mutate $kind "$cases/hello/pt.bin" 7 "$cases/hello/hello"
+    done
+fi
+if [ "$full" = full ]; then
+    for kind in bytes swaps prefix; do
+        for trace in "$cases"/quipper/*-aux-*.bin; do
+            [ -e "$trace" ] && mutate $kind "$trace" 1
+        done
+        [ -e "$cases/mruby/trace.pt" ] && mutate $kind "$cases/mruby/trace.pt" 1 "$cases/mruby/code.img"
+    done
 fi
 
 # The tools: every cut of a recording has a status that is not 0, and says why.

@@ -2,8 +2,8 @@
 /*
  * helper_recovery TRACE PERIOD SEED FLAGS CODE...: what comes out of a trace with damage.
  *
- * One bit is flipped at a random place in every PERIOD bytes. FLAGS: 0, or 1 for
- * PTL_FLOW_RESYNC. CODE is an ELF file, or FILE:BASE for raw bytes.
+ * One bit is flipped at a random place in every PERIOD bytes. FLAGS: 1 for PTL_FLOW_RESYNC and 2
+ * for PTL_FLOW_PROVEN, added up. CODE is an ELF file, or FILE:BASE for raw bytes.
  *
  * The whole trace tells the truth: which instructions ran at which of its packets. With damage,
  * instructions of each packet are compared with those: an instruction is right if it stands in the
@@ -15,6 +15,7 @@
  *   wrong    instructions that came out and had not run
  *   astray   of those, before the next PSB after a flip: the flip itself told of them
  *   errors   that were reported
+ *   denied   wrong instructions of a stretch between two PSBs in which there was an error
  */
 #include <pt/flow.h>
 #include <pt/packet.h>
@@ -29,9 +30,15 @@ struct insn {
     size_t offset;
 };
 
+struct trace {
+    uint8_t *bytes;
+    size_t len;
+};
+
 struct list {
     struct insn *insn;
     size_t count, cap, errors;
+    uint8_t *error_at; /* by byte of the trace: there is an error */
 };
 
 static void die(const char *what, const char *why)
@@ -117,7 +124,10 @@ static void decode(struct list *list, const uint8_t *trace, size_t len,
         for (int i = 0; i < n; i++) {
             if (items[i].kind == PTL_ITEM_BLOCK)
                 add_block(list, &items[i]);
-            list->errors += items[i].kind == PTL_ITEM_ERROR;
+            if (items[i].kind != PTL_ITEM_ERROR)
+                continue;
+            list->errors++;
+            list->error_at[items[i].offset] = 1;
         }
     ptl_flow_free(flow);
 }
@@ -154,7 +164,7 @@ static size_t damage(uint8_t *trace, uint8_t *bad, size_t len, size_t period, ui
 /* --- comparing -------------------------------------------------------------------------- */
 
 struct result {
-    size_t right, wrong, astray;
+    size_t right, wrong, astray, denied;
 };
 
 /* The instructions of one packet: as many as possible in the same order, from both ends. */
@@ -178,10 +188,21 @@ static size_t group(const struct list *list, size_t i)
     return n;
 }
 
-static struct result compare(const struct list *truth, const struct list *got, const uint8_t *bad)
+/* Is there an error between the place's PSB and the next one? */
+static int is_denied(const struct trace *trace, const struct list *got, size_t offset, size_t *psb)
+{
+    size_t next;
+
+    while ((next = ptl_psb_find(trace->bytes, trace->len, *psb + 1)) <= offset && next < trace->len)
+        *psb = next;
+    return memchr(got->error_at + *psb, 1, next - *psb) != NULL;
+}
+
+static struct result compare(const struct list *truth, const struct list *got,
+                             const struct trace *trace, const uint8_t *bad)
 {
     struct result r = {0};
-    size_t t = 0;
+    size_t t = 0, psb = 0;
 
     for (size_t g = 0; g < got->count;) {
         size_t offset = got->insn[g].offset, m = group(got, g), n, right = 0;
@@ -194,6 +215,8 @@ static struct result compare(const struct list *truth, const struct list *got, c
         t += n;
         r.right += right;
         r.wrong += m - right;
+        if (m != right && is_denied(trace, got, offset, &psb))
+            r.denied += m - right;
         if (bad[offset])
             r.astray += m - right;
         else if (m != right && getenv("RECOVERY_VERBOSE"))
@@ -208,32 +231,38 @@ int main(int argc, char **argv)
 {
     struct list truth = {0}, got = {0};
     struct ptl_space *space;
+    struct trace trace;
     struct result r;
-    uint8_t *trace, *bad;
-    size_t len, period, flips;
+    uint8_t *bad;
+    size_t period, flips;
     uint64_t seed;
     uint32_t flags;
 
     if (argc < 6 || ptl_space_new(&space) < 0)
         die("usage", "TRACE PERIOD SEED FLAGS CODE...");
-    trace = read_file(argv[1], &len);
+    trace.bytes = read_file(argv[1], &trace.len);
     period = strtoul(argv[2], NULL, 0);
     seed = strtoul(argv[3], NULL, 0);
-    flags = argv[4][0] == '1' ? PTL_FLOW_RESYNC : 0;
+    flags =
+        (argv[4][0] & 1 ? PTL_FLOW_RESYNC : 0u) | (argv[4][0] & 2 ? (uint32_t)PTL_FLOW_PROVEN : 0u);
     for (int i = 5; i < argc; i++)
         map_code(space, argv[i]);
-    bad = calloc(len + 1, 1);
-    if (!bad || period < 64)
+    bad = calloc(trace.len + 1, 1);
+    truth.error_at = calloc(trace.len + 1, 1);
+    got.error_at = calloc(trace.len + 1, 1);
+    if (!bad || !truth.error_at || !got.error_at || period < 64)
         die(argv[2], "not a period");
-    decode(&truth, trace, len, space, 0);
-    flips = damage(trace, bad, len, period, seed);
-    decode(&got, trace, len, space, flags);
-    r = compare(&truth, &got, bad);
-    printf("ran %zu flips %zu right %zu wrong %zu astray %zu errors %zu\n", truth.count, flips,
-           r.right, r.wrong, r.astray, got.errors);
+    decode(&truth, trace.bytes, trace.len, space, 0);
+    flips = damage(trace.bytes, bad, trace.len, period, seed);
+    decode(&got, trace.bytes, trace.len, space, flags);
+    r = compare(&truth, &got, &trace, bad);
+    printf("ran %zu flips %zu right %zu wrong %zu astray %zu errors %zu denied %zu\n", truth.count,
+           flips, r.right, r.wrong, r.astray, got.errors, r.denied);
     free(truth.insn);
     free(got.insn);
-    free(trace);
+    free(truth.error_at);
+    free(got.error_at);
+    free(trace.bytes);
     free(bad);
     ptl_space_free(space);
     return 0;

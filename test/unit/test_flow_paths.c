@@ -445,12 +445,146 @@ static void test_counts(void **state)
     }
 }
 
+/* --- what is proven ------------------------------------------------------------------------ */
+
+/* An item as a few numbers. */
+struct said {
+    uint64_t what, where;
+    uint16_t ninsn;
+};
+
+static struct said said_of(const struct ptl_item *item)
+{
+    struct said said = {(uint64_t)item->kind << 32, item->offset, 0};
+
+    if (item->kind == PTL_ITEM_BLOCK) {
+        said.what |= item->u.block->ip & UINT32_MAX;
+        said.ninsn = item->ninsn;
+    } else if (item->kind == PTL_ITEM_EVENT) {
+        said.what |= item->u.event->type;
+    } else if (item->kind == PTL_ITEM_ERROR) {
+        said.what |= (uint32_t)item->u.error->status;
+    }
+    return said;
+}
+
+struct saying {
+    struct said *all;
+    size_t count, proven;
+    uint64_t withheld;
+};
+
+static void withhold(struct saying *s)
+{
+    for (size_t i = s->proven; i < s->count; i++)
+        s->withheld += s->all[i].ninsn;
+    s->count = s->proven;
+}
+
+/* The rule, for one item more: what a PSB+ follows is proven, what an error follows is not. */
+static void hear(struct saying *s, const struct ptl_item *item)
+{
+    int is_event = item->kind == PTL_ITEM_EVENT, at_proof = s->proven == s->count;
+    int proves =
+        is_event && (item->u.event->type == PTL_EV_PSB || item->u.event->type == PTL_EV_SYNC ||
+                     (item->u.event->status && at_proof));
+
+    if (item->kind == PTL_ITEM_ERROR || item->kind == PTL_ITEM_END)
+        withhold(s);
+    s->all[s->count++] = said_of(item);
+    if (proves || item->kind == PTL_ITEM_ERROR || item->kind == PTL_ITEM_END)
+        s->proven = s->count;
+}
+
+static void check_proven(const struct gen *g, const struct ptl_space *space, size_t cap)
+{
+    struct reader all = {.flow = flow_of(g, space, 0), .cap = 64};
+    struct reader proven = {.flow = flow_of(g, space, PTL_FLOW_PROVEN), .cap = cap};
+    struct saying want = {.all = calloc(MAX_RAN * 2, sizeof(struct said))};
+    const struct ptl_item *item;
+    size_t at = 0;
+
+    assert_non_null(want.all);
+    while ((item = next_item(&all)) != NULL)
+        hear(&want, item);
+    while ((item = next_item(&proven)) != NULL) {
+        struct said got = said_of(item);
+
+        assert_true(at < want.count);
+        assert_int_equal(got.what, want.all[at].what);
+        assert_int_equal(got.where, want.all[at].where);
+        assert_int_equal(got.ninsn, want.all[at++].ninsn);
+    }
+    assert_int_equal(at, want.count);
+    assert_int_equal(ptl_flow_withheld(proven.flow), want.withheld);
+    free(want.all);
+    ptl_flow_free(all.flow);
+    ptl_flow_free(proven.flow);
+}
+
+/* Counted instructions are as many as those told. */
+static void check_proven_count(const struct gen *g, const struct ptl_space *space)
+{
+    struct reader told = {.flow = flow_of(g, space, PTL_FLOW_PROVEN), .cap = 64};
+    struct reader counted = {
+        .flow = flow_of(g, space, PTL_FLOW_PROVEN | PTL_FLOW_COUNT | PTL_FLOW_FEW_EVENTS),
+        .cap = 64};
+    const struct ptl_item *item;
+    uint64_t a = 0, b = 0;
+
+    while ((item = next_item(&told)) != NULL)
+        a += item->kind == PTL_ITEM_BLOCK ? item->ninsn : 0;
+    while ((item = next_item(&counted)) != NULL) {
+        b += item->kind == PTL_ITEM_COUNT ? item->u.ran->insns : 0;
+        assert_true(item->kind != PTL_ITEM_EVENT || item->u.event->type != PTL_EV_PSB);
+    }
+    assert_int_equal(a, b);
+    assert_int_equal(ptl_flow_withheld(told.flow), ptl_flow_withheld(counted.flow));
+    ptl_flow_free(told.flow);
+    ptl_flow_free(counted.flow);
+}
+
+static void test_proven(void **state)
+{
+    (void)state;
+    for (unsigned flags = 0; flags < 16; flags++) {
+        struct gen *g = gen_new(flags + 400, flags);
+        struct ptl_space *space = space_of(g);
+        uint64_t seed = flags + 90;
+
+        for (int i = 0; i < 6; i++) {
+            check_proven(g, space, i & 1 ? 16 : 64);
+            check_proven_count(g, space);
+            damage(g, &seed);
+        }
+        g->len /= 2; /* it may end while tracing is on */
+        check_proven(g, space, 64);
+        ptl_space_free(space);
+        gen_free(g);
+    }
+}
+
+static void test_proven_refused(void **state)
+{
+    static const uint32_t flags[] = {PTL_FLOW_COVERAGE, PTL_FLOW_DISTNT, PTL_FLOW_NO_BRANCH,
+                                     PTL_FLOW_PSB_ONLY};
+    struct ptl_flow_config config = {.size = sizeof(config)};
+    struct ptl_flow *flow;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        config.flags = PTL_FLOW_PROVEN | flags[i];
+        assert_int_equal(ptl_flow_new(&flow, &config), PTL_INVALID);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truth),  cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_same),   cmocka_unit_test(test_same_bad_code),
-        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_truth),          cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_same),           cmocka_unit_test(test_same_bad_code),
+        cmocka_unit_test(test_counts),         cmocka_unit_test(test_proven),
+        cmocka_unit_test(test_proven_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,11 @@ extern "C" {
 /* Only what PSB+ says: from one to the next, with nothing of the trace between them. */
 #define PTL_FLOW_PSB_ONLY 0x4000u
 
+/* Nothing is told until the next PSB+ agrees with it, or tracing was off at the end of the bytes:
+ * of a stretch from one PSB to the next in which trace and code contradict each other nothing is
+ * told but the error. Not with COVERAGE, DISTNT, NO_BRANCH or PSB_ONLY (PTL_INVALID). */
+#define PTL_FLOW_PROVEN 0x8000u
+
 /* IP filter or TraceStop range, both ends inclusive. */
 struct ptl_addr_range {
     uint64_t a, b;
@@ -290,6 +295,9 @@ PTL_API uint64_t ptl_flow_sync_offset(const struct ptl_flow *flow);
 /* Bytes of trace that could not be decoded so far, since ptl_flow_new(): before the first PSB of
  * a stretch, and from each error to where decoding went on. */
 PTL_API uint64_t ptl_flow_skipped(const struct ptl_flow *flow);
+/* PTL_FLOW_PROVEN: instructions that were decoded and not told so far. At the end of the trace, and
+ * after an error, that is: never will be. */
+PTL_API uint64_t ptl_flow_withheld(const struct ptl_flow *flow);
 
 /* --- decoding in parallel ------------------------------------------------- */
 

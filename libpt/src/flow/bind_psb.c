@@ -163,7 +163,8 @@ static void push_states(struct ptl__bind *b, const struct ptl__psbplus *p,
                         enum ptl_event_type first)
 {
     struct ptl_event ev;
-    int any = p->have_mode || p->have_tsx || p->have_pip || p->have_vmcs;
+    int any =
+        p->have_mode || p->have_tsx || p->have_pip || p->have_vmcs || (b->flags & PTL_FLOW_PROVEN);
     enum ptl__place place = first == PTL_EV_PSB && p->have_fup && any ? PLACE_AT : PLACE_HERE;
 
     push_status(b, status_event(b, &ev, first, p), place);

@@ -27,7 +27,8 @@ void ptl__put_ran(struct ptl_flow *f)
 static int is_told(const struct ptl_flow *f, const struct ptl_event *ev)
 {
     return !(f->flags & PTL_FLOW_FEW_EVENTS) || ev->type == PTL_EV_SYNC ||
-           ev->type == PTL_EV_OVERFLOW || ev->type == PTL_EV_CONTEXT;
+           ev->type == PTL_EV_OVERFLOW || ev->type == PTL_EV_CONTEXT ||
+           (f->hold && ev->type == PTL_EV_PSB);
 }
 
 void ptl__put_event(struct ptl_flow *f, const struct ptl_event *ev)

@@ -37,6 +37,13 @@ static int open_view(struct ptl_flow *f)
     return ptl__flow_view(f, context.space, context.version);
 }
 
+/* Can what such a flow tells be held back, and contradicted? */
+static int may_be_proven(uint32_t flags)
+{
+    return !(flags & PTL_FLOW_PROVEN) || !(flags & (PTL_FLOW_COVERAGE | PTL_FLOW_DISTNT |
+                                                    PTL_FLOW_NO_BRANCH | PTL_FLOW_PSB_ONLY));
+}
+
 int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
 {
     struct ptl_flow_config c;
@@ -46,13 +53,17 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
         return PTL_INVALID;
     memset(&c, 0, sizeof(c));
     memcpy(&c, config, config->size < sizeof(c) ? config->size : sizeof(c));
-    if (!c.begin && c.len)
+    if ((!c.begin && c.len) || !may_be_proven(c.flags))
         return PTL_INVALID;
     f = ptl__calloc(1, sizeof(*f));
     if (!f)
         return PTL_NOMEM;
     if (c.flags & PTL_FLOW_COVERAGE)
         c.flags |= PTL_FLOW_COUNT;
+    if (c.flags & PTL_FLOW_PROVEN && !(f->hold = ptl__hold_new())) {
+        ptl_flow_free(f);
+        return PTL_NOMEM;
+    }
     f->flags = c.flags;
     f->errata = c.errata;
     f->credit = 65536;
@@ -85,6 +96,7 @@ void ptl_flow_free(struct ptl_flow *flow)
     ptl__cold_free(&flow->cold);
     ptl__tasks_free(&flow->tasks);
     ptl__pages_free(flow->seen, SEEN_SIZE);
+    ptl__hold_free(flow->hold);
     ptl__free(flow);
 }
 
@@ -98,6 +110,8 @@ int ptl_flow_restart(struct ptl_flow *flow, const uint8_t *begin, size_t len, ui
     if (!begin && len)
         return PTL_INVALID;
     ptl__bind_restart(&flow->bind, begin, len, offset);
+    if (flow->hold)
+        ptl__hold_restart(flow->hold);
     start(flow);
     return open_view(flow);
 }
@@ -129,6 +143,11 @@ uint64_t ptl_flow_sync_offset(const struct ptl_flow *flow)
 uint64_t ptl_flow_skipped(const struct ptl_flow *flow)
 {
     return flow->skipped;
+}
+
+uint64_t ptl_flow_withheld(const struct ptl_flow *flow)
+{
+    return flow->hold ? flow->hold->withheld + flow->hold->waiting : 0;
 }
 
 /* What ranges say of an address. */
@@ -282,12 +301,11 @@ static int is_done(const struct ptl_flow *f)
            (f->ran.runs && f->bind.pos >= f->progress && f->progress < f->bind.end);
 }
 
-int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
+/* Fill up to `cap` items with what is decoded. */
+static int tell(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
 {
     int status = 0;
 
-    if (!items || cap < 16)
-        return PTL_INVALID;
     flow->items = items;
     flow->cap = cap < INT32_MAX ? cap : INT32_MAX;
     flow->n = 0;
@@ -311,4 +329,43 @@ int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
     if (flow->counts)
         ptl__put_ran(flow);
     return status < 0 ? status : (int)flow->n;
+}
+
+/* The trace ends and tracing was off: nothing contradicts what waits. Returns 1 if there is any. */
+static int ends_proven(const struct ptl_flow *f)
+{
+    if (f->state != FLOW_END || f->ended_in != FLOW_DECODE || f->enabled ||
+        f->hold->proven == f->hold->count)
+        return 0;
+    ptl__hold_prove(f->hold);
+    return 1;
+}
+
+/* The same, of what is proven. */
+static int tell_proven(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
+{
+    struct ptl__hold *hold = flow->hold;
+
+    for (;;) {
+        size_t given = ptl__hold_give(hold, items, cap);
+        int n;
+
+        if (given)
+            return (int)given;
+        n = tell(flow, hold->batch, HOLD_BATCH);
+        if (n > 0)
+            n = ptl__hold_take(hold, (size_t)n, (flow->flags & PTL_FLOW_FEW_EVENTS) != 0);
+        else if (n == 0 && !ends_proven(flow))
+            return (int)ptl__hold_give(hold, items, cap);
+        if (n < 0)
+            return n;
+    }
+}
+
+int ptl_flow_next(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
+{
+    if (!items || cap < 16)
+        return PTL_INVALID;
+    return flow->hold ? tell_proven(flow, items, cap < INT32_MAX ? cap : INT32_MAX)
+                      : tell(flow, items, cap);
 }

@@ -106,7 +106,8 @@ void ptl_flow_get_state(const struct ptl_flow *f, int with_time, struct ptl_flow
 
     memset(state, 0, sizeof(*state));
     /* What is half read or half told is rare, and not worth comparing. */
-    if (!f->paused || f->state != FLOW_DECODE || b->open || b->npwre || b->lost || f->tasks.count)
+    if (!f->paused || f->state != FLOW_DECODE || b->open || b->npwre || b->lost || f->tasks.count ||
+        (f->hold && f->hold->proven < f->hold->count))
         return;
     put_position(state, f);
     put_last_block(state, f);

@@ -16,6 +16,7 @@
 #include "flow/bind.h"
 #include "flow/blocks.h"
 #include "flow/cold.h"
+#include "flow/hold.h"
 #include "flow/tasks.h"
 
 enum ptl__flow_state {
@@ -94,6 +95,8 @@ struct ptl_flow {
     unsigned nevents, nerrors;
     struct ptl_event events[FLOW_EVENTS];
     struct ptl_error errors[FLOW_EVENTS];
+
+    struct ptl__hold *hold; /* PTL_FLOW_PROVEN, else NULL */
 
     /* PTL_FLOW_COUNT */
     struct ptl__memo trial;  /* one that is not kept */
