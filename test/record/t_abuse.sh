@@ -9,6 +9,19 @@ for program in jumps threads forktree; do
 done
 timeout 100 ptcapture -q --backend step -o probe.data -- true || skip "ptcapture cannot step here"
 
+# partial NAME FILE: both can read it and say that it is not all.
+partial() {
+    local status
+    for tool in ptdump ptxed; do
+        timeout 100 $tool --quiet "$2" >out 2>err
+        status=$?
+        if [ $status -eq 1 ] || [ $status -eq 2 ]; then
+            check "$1: $tool says that it is not all" grep -qE 'did not finish|nothing to decode|ends in its header|too short' err
+        else
+            fail "$1: $tool: status $status: $(tail -2 err)"
+        fi
+    done
+}
 # readable NAME FILE: ptdump and ptxed end with a status of theirs, and a message if it is not 0.
 readable() {
     local status
@@ -25,24 +38,24 @@ readable() {
 
 for _ in 1 2 3; do
     rm -f killed.data
-    ptcapture -q --backend step -o killed.data -- ./jumps >/dev/null 2>&1 &
+    ptcapture -q --backend step -o killed.data -- sh -c 'while :; do :; done' >/dev/null 2>&1 &
     pid=$!
     sleep 0.$((RANDOM % 9 + 1))
     kill -9 $pid
     wait $pid 2>/dev/null
-    [ -s killed.data ] && readable "killed, $(stat -c %s killed.data) bytes" killed.data
+    [ -s killed.data ] && partial "killed, $(stat -c %s killed.data) bytes" killed.data
 done
 
 (ulimit -f 20 && exec timeout 100 ptcapture -q --backend step -o limit.data -- ./jumps) >out 2>err
 check "a limit of file size is a failure" test $? -eq 1
 check "and is said" grep -q 'cannot write limit.data: File too large' err
-readable "cut by the limit" limit.data
+partial "cut by the limit" limit.data
 
 if mkdir small && mount -t tmpfs -o size=24k none small 2>/dev/null; then
     timeout 100 ptcapture -q --backend step -o small/full.data -- ./jumps >out 2>err
     check "a full disk is a failure" test $? -eq 1
     check "and is said" grep -q 'No space left' err
-    readable "disk full" small/full.data
+    partial "disk full" small/full.data
     umount small
 fi
 
@@ -69,4 +82,28 @@ storm() {
 storm "a storm of exec" 1 exec 300
 storm "a tree of processes" 511 fork 8
 storm "threads" 1501 threads 1500
+
+# Up to a limit of the system: the processes that are there are recorded, the recorder lasts. The
+# limit does not hold for root.
+cp "$(command -v ptcapture)" recorder
+chmod 755 . storm recorder
+mkdir -m 777 limited
+limited() (
+    limit=$1
+    shift
+    cd limited && exec timeout 100 setpriv --reuid=54321 --regid=54321 --clear-groups prlimit --nproc="$limit" "$@"
+)
+if [ "$(id -u)" -eq 0 ] && limited 100 ../recorder -q --backend step -o probe.data -- ../storm exec 1 2>/dev/null; then
+    limited 6 ../recorder --backend step --truth truth -o bomb.data -- ../storm bomb 8 >/dev/null 2>err
+    check "a fork bomb: ends" test $? -eq 0
+    check "a fork bomb: no loss" grep -q 'no loss' err
+    ran=$(grep -vc '^#' limited/truth)
+    check "a fork bomb: all $ran instructions" test "$(ptxed --quiet --stat:insn limited/bomb.data 2>err)" = "insn: $ran."
+    tasks=$(ptdump --list-aux limited/bomb.data | awk 'NR > 1 { print $4 }' | sort -u | wc -l)
+    check "a fork bomb: $tasks processes" test "$tasks" -gt 1 -a "$tasks" -lt 511
+    limited 0 ../recorder -q --backend step -o none.data -- ../storm exec 1 2>err
+    check "no process at all is a failure" test $? -ne 0
+    check "and is said" grep -q 'temporarily unavailable' err
+    check "and leaves no file" test ! -e limited/none.data
+fi
 done_testing

@@ -241,7 +241,7 @@ static void killed(void **state)
             assert_int_equal(ptl_perf_writer_sync(m.w), 0);
         perf = reopen(&m, &f);
         ptl_perf_problems(perf, &n);
-        assert_int_equal(n, 0);
+        assert_int_equal(n, i % 3 == 1 || !i); /* that it is not finished */
         types(perf, list, sizeof(list));
         assert_true(strlen(list) >= written);
         if (i % 3 != 0) /* AUXTRACE and sync flush */

@@ -69,7 +69,7 @@ static void writing(void **state)
                 size_t problems, events;
                 assert_int_equal(ptl_perf_open_memory(&perf, f.bytes, f.len, &config, NULL), 0);
                 ptl_perf_problems(perf, &problems);
-                assert_int_equal(problems, 0);
+                assert_true(problems <= (size_t)(status != 0)); /* that it is not finished */
                 assert_string_equal(ptl_perf_info(perf)->hostname, "host");
                 assert_string_equal(ptl_perf_events(perf, &events)->name, "intel_pt//");
                 whole++;

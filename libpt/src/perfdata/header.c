@@ -119,6 +119,13 @@ static int any_feature(const struct view *view)
     return 0;
 }
 
+/* Is it a table that our writer puts down while it writes? A finished file has another one. */
+static int is_unfinished(const struct view *view, uint64_t at)
+{
+    return (view->bytes[72] & 1) && at < view->len && view->len - at >= PTL_RECORD_HEADER &&
+           ptl__load32(view->bytes + at) == PTL_REC_HEADER_EVENT_TYPE;
+}
+
 /* Where the records are; what of it is there; features behind them. */
 static void locate_data(struct ptl_perf *perf, struct stream *stream)
 {
@@ -150,6 +157,10 @@ static void locate_data(struct ptl_perf *perf, struct stream *stream)
         return;
     }
     stream->end = at + size;
+    if (is_unfinished(view, stream->end))
+        ptl__perf_complain(perf, PTL_TRUNCATED, stream->end,
+                           "the recorder did not finish, it was killed or could not write: what is "
+                           "here is whole, what came later is missing");
     if (table_fits(view, stream->end))
         read_table(perf, view, stream->end);
     else

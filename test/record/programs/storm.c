@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * storm.c - storm exec|fork|threads N: a program that replaces itself N times; processes that
- * each make two more, to a depth of N; N threads. Without a C library, so that all of it is the
+ * storm.c - storm exec|fork|bomb|threads N: a program that replaces itself N times; processes that
+ * each make two more, to a depth of N, or (bomb) until there can be no more; N threads. Without a C library, so that all of it is the
  * storm: build with -nostdlib -static.
  */
 #include <sys/syscall.h>
@@ -60,14 +60,14 @@ static void threads(int n)
         call(SYS_sched_yield, 0, 0, 0, 0);
 }
 
-static void forks(int depth)
+static void forks(int depth, int may_fail)
 {
     for (int i = 0; depth && i < 2; i++) {
         long pid = call(SYS_fork, 0, 0, 0, 0);
-        if (pid < 0)
+        if (pid < 0 && !may_fail)
             leave(1);
         if (!pid) {
-            forks(depth - 1);
+            forks(depth - 1, may_fail);
             leave(0);
         }
     }
@@ -105,8 +105,8 @@ __attribute__((used)) static void run(long *stack)
 
     if (argv[1][0] == 'e' && n)
         execs(argv);
-    else if (argv[1][0] == 'f')
-        forks(n);
+    else if (argv[1][0] == 'f' || argv[1][0] == 'b')
+        forks(n, argv[1][0] == 'b');
     else if (argv[1][0] == 't' && n <= THREADS_MAX)
         threads(n);
     leave(0);
