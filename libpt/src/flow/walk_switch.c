@@ -229,7 +229,7 @@ static int read_psb(struct count *s, struct regs *r, struct ptl__psbplus *p)
 {
     struct ptl__bind *b = &s->f->bind;
 
-    if (ptl__flow_full(s->f))
+    if (ptl__flow_full(s->f) || s->f->hold) /* what is proven waits for the event */
         return 0;
     take_tsc(s->f, r);
     if (!ptl__bind_psb_quick(b, r->p, p))
