@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_timeline.c - timeline and cursor against a model that replays everything each time. */
+#include "fault.h"
 #include "unit.h"
 
 #include <pt/timeline.h>
@@ -333,6 +334,27 @@ static void test_base(void **state)
     ptl_section_unref(section);
 }
 
+/* Without memory there is no cursor, and nothing else happens. */
+static void test_no_memory(void **state)
+{
+    struct ptl_cursor *cursor = NULL;
+    struct ptl_timeline *tl;
+    int more = 1;
+
+    (void)state;
+    assert_int_equal(ptl_timeline_new(&tl, NULL, 0), 0);
+    for (unsigned n = 1; more; n++) {
+        int status;
+
+        fault_arm(FAULT_MEMORY, n);
+        status = ptl_cursor_new(&cursor, tl, 0, 0);
+        more = fault_disarm();
+        assert_int_equal(status, more ? PTL_NOMEM : 0);
+    }
+    ptl_cursor_free(cursor);
+    ptl_timeline_free(tl);
+}
+
 /* When a switch counts: the table of the judgement. */
 static void test_judgement(void **state)
 {
@@ -386,8 +408,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forward),   cmocka_unit_test(test_sync),
-        cmocka_unit_test(test_positions), cmocka_unit_test(test_base),
-        cmocka_unit_test(test_judgement), cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_positions), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_base),      cmocka_unit_test(test_judgement),
+        cmocka_unit_test(test_bad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,7 +188,7 @@ static int select_view(struct ptl_cursor *c, uint32_t id)
 
     if (!view) {
         status = make_view(c, id);
-        view = c->views[c->nviews - 1];
+        view = status < 0 ? NULL : c->views[c->nviews - 1];
     } else if (view->stale) {
         status = remake_view(c, view);
     }
