@@ -547,7 +547,7 @@ static void check_proven_count(const struct gen *g, const struct ptl_space *spac
 static void test_proven(void **state)
 {
     (void)state;
-    for (unsigned flags = 0; flags < 16; flags++) {
+    for (unsigned flags = 0; flags < 16; flags += 3) {
         struct gen *g = gen_new(flags + 400, flags);
         struct ptl_space *space = space_of(g);
         uint64_t seed = flags + 90;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * storm.c - storm exec|fork|bomb|threads N: a program that replaces itself N times; processes that
- * each make two more, to a depth of N, or (bomb) until there can be no more; N threads. Without a C library, so that all of it is the
- * storm: build with -nostdlib -static.
+ * each make two more, to a depth of N, or (bomb) until there can be no more; N threads. Without a C
+ * library, so that all of it is the storm: build with -nostdlib -static.
  */
 #include <sys/syscall.h>
 
