@@ -12,7 +12,7 @@
 #define CHUNK_MIN   64 /* items */
 #define CHUNK_MAX   8192
 #define CHUNK_GROWS 4
-#define LINE_SIZE   64
+#define LINE_SIZE   128 /* a pair, which processors fetch together */
 #define MAX_VIEWS   64
 #define MIN_BUCKETS 256
 #define READ_AHEAD  256 /* bytes to copy at a time where code is not in memory */
@@ -366,6 +366,7 @@ static void view_free(struct ptl__view *view)
     table_free(&view->nodes);
     memos_free(&view->memos);
     memos_free(&view->stretches);
+    ptl__free(view->told);
     ptl__free(view);
 }
 

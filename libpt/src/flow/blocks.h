@@ -44,7 +44,7 @@ struct ptl__table {
 };
 
 #define MEMO_PUSH    9  /* calls that a memo may leave on the stack */
-#define STRETCH_PUSH 4  /* - a stretch */
+#define STRETCH_PUSH 3  /* - a stretch */
 #define STRETCH_SIZE 32 /* bytes of trace */
 
 /* What code does to the return stack: its depth becomes min(max(depth + move, low), high), its
@@ -71,23 +71,39 @@ struct ptl__memo {
     struct ptl__node *push[MEMO_PUSH]; /* calling blocks, the youngest last */
 };
 
-/* What the packets in some bytes of trace do at a node. Two cache lines. */
+/* An event that the packets in some bytes of trace tell, always the same but for its time. */
+struct ptl__told {
+    uint64_t ip;
+    uint32_t insns;        /* what ran since the one before, or the beginning */
+    uint16_t blocks, runs; /* - */
+    uint16_t at;           /* bytes from the beginning to the packet it is told with */
+    uint8_t on;            /* tracing was switched on, not off */
+    uint8_t resumed;
+};
+
+#define STRETCH_EVENTS 4
+
+/* What the packets in some bytes of trace do at a node. Two cache lines: what it is known by and
+ * where it leads to; what it does. */
 struct ptl__stretch {
     struct ptl__node *from; /* NULL: free */
     uint64_t last_ip;       /* before: the bits that matter */
     uint64_t bytes[STRETCH_SIZE / 8];
-    struct ptl__node *next; /* as in a memo */
-    uint16_t insns;
+    struct ptl__node *next;      /* as in a memo */
+    struct ptl__stretch *follow; /* what came next last time, or NULL */
+
+    uint64_t new_last_ip; /* after */
+    struct ptl__node *last;
+    uint32_t uses;
+    uint32_t told;      /* the first of its events, in the view */
+    uint16_t insns;     /* since the last event that is told */
     uint8_t len;        /* bytes used; 0: not worth while */
     uint8_t events : 1; /* tracing was switched off and on: */
     uint8_t pge : 1;    /* - and nothing has run since */
     uint8_t ipc : 3;    /* compression of the first address; suppressed: there is none */
     struct ptl__effect stack;
-
-    uint64_t new_last_ip; /* after */
-    struct ptl__node *last;
-    uint64_t uses;
-    uint8_t blocks, runs;
+    uint8_t ntold;
+    uint8_t blocks, runs; /* since the last event that is told */
     struct ptl__node *push[STRETCH_PUSH];
 };
 
@@ -107,7 +123,10 @@ struct ptl__view {
     struct ptl__chunk *chunks;   /* of nodes */
     struct ptl__memos memos;     /* struct ptl__memo */
     struct ptl__memos stretches; /* struct ptl__stretch */
-    struct ptl__view *next;      /* most recently used first */
+    struct ptl__told *told;      /* events of stretches */
+    size_t ntold, told_cap;
+    unsigned forgotten;     /* how often all stretches have been freed */
+    struct ptl__view *next; /* most recently used first */
 };
 
 struct ptl__cache {

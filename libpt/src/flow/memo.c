@@ -9,9 +9,6 @@
 
 #include <string.h>
 
-#define MIN_SLOTS 1024
-#define MAX_SLOTS (1u << 16) /* and memos: 8 MB */
-
 /* A walk that is tried. */
 struct trial {
     struct ptl_flow *f;
@@ -72,14 +69,6 @@ static int push(struct ptl__effect *e, struct ptl__node **stack, unsigned max,
     e->low++;
     e->high = (uint8_t)(e->high < RETSTACK_DEPTH ? e->high + 1 : RETSTACK_DEPTH);
     return 1;
-}
-
-static void drop(struct ptl__effect *e)
-{
-    e->npush = (uint8_t)(e->npush ? e->npush - 1 : 0);
-    e->move--;
-    e->low = (uint8_t)(e->low ? e->low - 1 : 0);
-    e->high = (uint8_t)(e->high ? e->high - 1 : 0);
 }
 
 /* --- blocks ---------------------------------------------------------------------------- */
@@ -177,7 +166,7 @@ static int take_return(struct trial *t, int taken)
         return 0;
     }
     caller = m->push[m->stack.npush - 1];
-    drop(&m->stack);
+    ptl__effect_drop(&m->stack);
     t->node = link_to(t->f, caller, 0, end_of(caller));
     return t->node ? 1 : -1;
 }
@@ -224,7 +213,7 @@ static int try_tip(struct trial *t, uint64_t ip)
         if (!push(&t->memo.stack, t->memo.push, MEMO_PUSH, node))
             return -1;
     } else if (node->iclass == PTL_INSN_RET) {
-        drop(&t->memo.stack);
+        ptl__effect_drop(&t->memo.stack);
     }
     t->node = ptl__memo_find(t->f, ip);
     if (!t->node)
@@ -239,7 +228,7 @@ static void forget_call(struct trial *t)
     const struct ptl__node *last = t->memo.last;
 
     if (last->iclass == PTL_INSN_CALL && last->target != end_of(last))
-        drop(&t->memo.stack);
+        ptl__effect_drop(&t->memo.stack);
 }
 
 /* Tracing ends at a branch, or on arrival at `ip`: then that is `next`. In the middle of a block is
@@ -348,58 +337,6 @@ static int try_packet(struct trial *t, enum ptl__memo_kind kind, uint64_t key)
 
 /* --- keeping ----------------------------------------------------------------------------- */
 
-static void put_slot(struct ptl__memos *memos, void *item, size_t slot)
-{
-    size_t at = slot & (memos->nslots - 1), way = 0;
-
-    while (way < MEMO_WAYS - 1 && memos->slots[at ^ way])
-        way++;
-    if (memos->slots[at ^ way]) /* in favour of any */
-        way = memos->used % MEMO_WAYS;
-    memos->slots[at ^ way] = item;
-}
-
-/* More slots while more than half are used. Returns 0 if there are none. */
-static int grow(struct ptl__memos *memos, size_t (*slot_of)(const void *item))
-{
-    struct ptl__memos old = *memos;
-    size_t n = memos->nslots ? memos->nslots * 4 : MIN_SLOTS;
-    void **slots;
-
-    if (memos->used * 2 < memos->nslots || n > MAX_SLOTS)
-        return 1;
-    slots = ptl__pages_new(n * sizeof(*slots));
-    if (!slots)
-        return memos->nslots != 0;
-    memos->slots = slots;
-    memos->nslots = n;
-    for (size_t i = 0; i < old.nslots; i++)
-        if (old.slots[i])
-            put_slot(memos, old.slots[i], slot_of(old.slots[i]));
-    ptl__pages_free((void *)old.slots, old.nslots * sizeof(*slots));
-    return 1;
-}
-
-void *ptl__memos_put(struct ptl__view *view, struct ptl__memos *memos, const void *item,
-                     size_t size, size_t (*slot_of)(const void *item))
-{
-    void *copy;
-
-    if (memos->used == MAX_SLOTS) { /* all is found again when it is needed */
-        ptl__unfold(view);
-        ptl__chunks_free(memos->chunks);
-        memset((void *)memos->slots, 0, memos->nslots * sizeof(*memos->slots));
-        memos->chunks = NULL;
-        memos->used = 0;
-    }
-    if (!grow(memos, slot_of) || !(copy = ptl__chunk_item(&memos->chunks, size)))
-        return NULL;
-    memcpy(copy, item, size);
-    put_slot(memos, copy, slot_of(copy));
-    memos->used++;
-    return copy;
-}
-
 static size_t slot_of(const void *item)
 {
     const struct ptl__memo *m = item;
@@ -421,8 +358,9 @@ struct ptl__memo *ptl__memo_make(struct ptl_flow *f, struct ptl__node *node,
         return NULL;
     t.memo.from = ptl__memo_from(node, kind);
     t.memo.key = key;
+    ptl__memos_bound(f->view);
     if (status) /* else some day there will be a better one */
-        m = ptl__memos_put(f->view, &f->view->memos, &t.memo, sizeof(t.memo), slot_of);
+        m = ptl__memos_put(&f->view->memos, &t.memo, sizeof(t.memo), slot_of);
     f->trial = t.memo;
     return m ? m : &f->trial;
 }

@@ -103,6 +103,14 @@ struct ptl__memo *ptl__memo_make(struct ptl_flow *f, struct ptl__node *node,
 /* The bits of last-IP that the first address takes over. */
 extern const uint64_t ptl__stretch_ip[8];
 
+/* Is it what the bytes at `p` do? */
+static inline int ptl__stretch_is(const struct ptl__stretch *m, const struct ptl__node *node,
+                                  uint64_t last_ip, const uint8_t *p)
+{
+    return m->from == node && m->last_ip == (last_ip & ptl__stretch_ip[m->ipc]) &&
+           !memcmp(m->bytes, p, sizeof(m->bytes));
+}
+
 /* NULL: not known. */
 static inline struct ptl__stretch *ptl__stretch_look(void *const *slots, size_t mask,
                                                      const struct ptl__node *node, uint64_t last_ip,
@@ -117,21 +125,53 @@ static inline struct ptl__stretch *ptl__stretch_look(void *const *slots, size_t 
         struct ptl__stretch *m = slots[at ^ i];
         if (!m)
             break;
-        if (m->from == node && m->last_ip == (last_ip & ptl__stretch_ip[m->ipc]) &&
-            !memcmp(m->bytes, bytes, sizeof(bytes)))
+        if (ptl__stretch_is(m, node, last_ip, p))
             return m;
     }
     return NULL;
 }
 
 /* Keep a copy of the item. NULL without memory. */
-void *ptl__memos_put(struct ptl__view *view, struct ptl__memos *memos, const void *item,
-                     size_t size, size_t (*slot_of)(const void *item));
+void *ptl__memos_put(struct ptl__memos *memos, const void *item, size_t size,
+                     size_t (*slot_of)(const void *item));
+/* Keep the events. Returns 0 without memory. */
+int ptl__view_told(struct ptl__view *view, const struct ptl__told *told, unsigned n,
+                   uint32_t *index);
+/* Forget all memos / stretches if they are too many. */
+void ptl__memos_bound(struct ptl__view *view);
+void ptl__stretches_bound(struct ptl__view *view);
 
 /* Find out what the packets at `p` do, of which STRETCH_SIZE bytes are there, and keep it.
  * Returns NULL without memory. Valid until the next call. */
 struct ptl__stretch *ptl__stretch_make(struct ptl_flow *f, struct ptl__node *node, uint64_t last_ip,
                                        const uint8_t *p);
+
+/* Where a TIP.PGE resumes, if the block was the last. */
+static inline uint64_t ptl__resume_ip(const struct ptl__node *node)
+{
+    switch (node->iclass) {
+    case PTL_INSN_CALL_IND:
+    case PTL_INSN_FAR_CALL:
+        return ptl__mode_ip(node->mode, ptl__node_end(node));
+    case PTL_INSN_MOV_CR3:
+        return ptl__node_end(node) - node->last_size;
+    default:
+        return 0;
+    }
+}
+
+/* A return. */
+static inline void ptl__effect_drop(struct ptl__effect *e)
+{
+    e->npush = (uint8_t)(e->npush ? e->npush - 1 : 0);
+    e->move--;
+    e->low = (uint8_t)(e->low ? e->low - 1 : 0);
+    e->high = (uint8_t)(e->high ? e->high - 1 : 0);
+}
+
+/* First `a`, which has room for `max` calls, then `b`. Returns 0 if that is too much. */
+int ptl__effect_join(struct ptl__effect *a, struct ptl__node **push, unsigned max,
+                     const struct ptl__effect *b, struct ptl__node *const *b_push);
 
 /* Where a return to the call goes. NULL: the slow path is to look. */
 struct ptl__node *ptl__memo_return(struct ptl_flow *f, uint64_t ip, struct ptl__node *caller);

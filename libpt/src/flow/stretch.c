@@ -18,8 +18,10 @@ struct join {
     struct ptl__node *node;
     uint64_t last_ip;
     const uint8_t *p, *end;
-    uint32_t insns, blocks, runs;
+    uint32_t insns, blocks, runs; /* since the last event */
     int packets;
+    unsigned ntold;
+    struct ptl__told told[STRETCH_EVENTS];
 };
 
 const uint64_t ptl__stretch_ip[8] = {
@@ -37,21 +39,19 @@ static struct ptl__memo *look(struct join *j, struct ptl__node *node, enum ptl__
     return m ? m : ptl__memo_make(j->f, node, kind, key);
 }
 
-/* First the stretch, then the memo. Returns 0 if that is too much. */
-static int join_stacks(struct ptl__stretch *s, const struct ptl__memo *m)
+int ptl__effect_join(struct ptl__effect *a, struct ptl__node **push, unsigned max,
+                     const struct ptl__effect *b, struct ptl__node *const *b_push)
 {
-    struct ptl__effect *a = &s->stack;
-    const struct ptl__effect *b = &m->stack;
     int keep = a->npush + b->move - b->npush; /* of the old ones */
     int low = a->low + b->move, high = a->high + b->move;
 
     if (a->move + b->move < -RETSTACK_DEPTH || a->move + b->move > RETSTACK_DEPTH)
         return 0;
     keep = keep < 0 ? 0 : keep;
-    if (keep + b->npush > STRETCH_PUSH)
+    if ((unsigned)keep + b->npush > max)
         return 0;
     for (unsigned i = 0; i < b->npush; i++)
-        s->push[(unsigned)keep + i] = m->push[i];
+        push[(unsigned)keep + i] = b_push[i];
     a->npush = (uint8_t)((unsigned)keep + b->npush);
     low = low < b->low ? b->low : low;
     high = high < b->low ? b->low : high;
@@ -65,7 +65,7 @@ static int join_stacks(struct ptl__stretch *s, const struct ptl__memo *m)
 static int add(struct join *j, const struct ptl__memo *m)
 {
     if (!m || j->insns + m->insns > UINT16_MAX || j->runs + m->runs > UINT8_MAX ||
-        !join_stacks(&j->s, m))
+        !ptl__effect_join(&j->s.stack, j->s.push, STRETCH_PUSH, &m->stack, m->push))
         return 0;
     j->insns += m->insns;
     j->blocks += m->blocks;
@@ -84,6 +84,7 @@ static void keep(struct join *j, struct ptl__stretch *kept)
     j->s.insns = (uint16_t)j->insns;
     j->s.blocks = (uint8_t)j->blocks;
     j->s.runs = (uint8_t)j->runs;
+    j->s.ntold = (uint8_t)j->ntold;
     *kept = j->s;
 }
 
@@ -119,24 +120,46 @@ static int add_tip(struct join *j)
     return add(j, look(j, j->node, MEMO_TIP, ip));
 }
 
-/* TIP.PGD and TIP.PGE, and what runs then: of that much the walk asks no more. */
+/* Both events are told with the TIP.PGE at hand. */
+static void add_told(struct join *j, uint64_t pgd, uint64_t pge, uint64_t resume)
+{
+    uint16_t at = (uint16_t)(j->p - (j->end - STRETCH_SIZE));
+
+    j->told[j->ntold++] = (struct ptl__told){.ip = pgd,
+                                             .insns = j->insns,
+                                             .blocks = (uint16_t)j->blocks,
+                                             .runs = (uint16_t)j->runs,
+                                             .at = at};
+    j->told[j->ntold++] =
+        (struct ptl__told){.ip = pge, .at = at, .on = 1, .resumed = pge == resume};
+    j->insns = j->blocks = j->runs = 0;
+}
+
+/* TIP.PGD and TIP.PGE. */
 static int add_off_on(struct join *j)
 {
     const struct ptl__memo *m;
-    uint64_t ip;
+    uint64_t ip, pge, resume;
     unsigned size = read_ip(j, &ip);
 
-    if (!(j->f->flags & PTL_FLOW_FEW_EVENTS) || j->f->cursor || !size ||
-        !add(j, look(j, j->node, MEMO_PGD, ip)))
+    if (j->f->cursor || !size || j->ntold + 2 > STRETCH_EVENTS)
         return 0;
+    m = look(j, j->node, MEMO_PGD, ip);
+    if (!add(j, m))
+        return 0;
+    resume = m->next ? ip : ptl__resume_ip(m->last);
     j->p = ptl__skip_pad(j->p + size, j->end);
     j->last_ip = ip;
-    if (j->p == j->end || IP_LOW(*j->p) != LOW_PGE || !(size = read_ip(j, &ip)))
+    if (j->p == j->end || IP_LOW(*j->p) != LOW_PGE || !(size = read_ip(j, &pge)))
         return 0;
-    m = look(j, NULL, MEMO_PGE, ip);
+    if (j->f->flags & PTL_FLOW_FEW_EVENTS)
+        j->s.events = 1;
+    else
+        add_told(j, ip, pge, resume);
+    m = look(j, NULL, MEMO_PGE, pge);
     j->p += size;
-    j->last_ip = ip;
-    j->s.events = j->s.pge = 1;
+    j->last_ip = pge;
+    j->s.pge = 1;
     j->packets++;
     j->node = m ? m->next : NULL;
     return m != NULL;
@@ -188,11 +211,14 @@ struct ptl__stretch *ptl__stretch_make(struct ptl_flow *f, struct ptl__node *nod
                      .end = p + STRETCH_SIZE};
     struct ptl__stretch kept = {0};
 
+    ptl__stretches_bound(f->view);
     join_packets(&j, &kept);
     if (j.packets < 2)
         memset(&kept, 0, sizeof(kept)); /* it will not be tried again */
     kept.from = node;
     kept.last_ip = last_ip & ptl__stretch_ip[kept.ipc];
     memcpy(kept.bytes, p, STRETCH_SIZE);
-    return ptl__memos_put(f->view, &f->view->stretches, &kept, sizeof(kept), slot_of);
+    if (!ptl__view_told(f->view, j.told, kept.ntold, &kept.told))
+        return NULL;
+    return ptl__memos_put(&f->view->stretches, &kept, sizeof(kept), slot_of);
 }

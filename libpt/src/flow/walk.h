@@ -26,7 +26,7 @@ enum ptl__flow_state {
     FLOW_END     /* all said */
 };
 
-#define FLOW_EVENTS    64         /* events, errors and room per batch that a unit may need */
+#define FLOW_EVENTS    128        /* events, errors and room per batch that a unit may need */
 #define FLOW_UNIT      6          /* items that one unit may write, and a last count */
 #define FLOW_PROGRESS  (1u << 20) /* bytes of trace after which counts are told */
 #define FLOW_MAX_INSNS (1u << 20) /* straight code without trace that is still believed */

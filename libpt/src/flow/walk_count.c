@@ -44,7 +44,7 @@ static void enter(struct count *s, struct regs *r, struct ptl_flow *f)
     s->end = end_of_packets(f);
     s->end_of_stretches = s->end - f->bind.pos > STRETCH_SIZE ? s->end - STRETCH_SIZE : f->bind.pos;
     s->few = (f->flags & PTL_FLOW_FEW_EVENTS) && !f->cursor;
-    s->stretches = may_begin[s->few];
+    s->stretches = may_begin[!f->cursor];
     s->coverage = (f->flags & PTL_FLOW_COVERAGE) != 0;
     r->credit = f->credit;
     s->ip = f->ip;
@@ -226,8 +226,10 @@ INLINE int take_tip(struct count *s, struct regs *r)
 #define CREDIT_MAX  65536 /* bytes of trace */
 #define CREDIT_MAKE 96    /* in which as much time is saved as it takes to make a stretch */
 #define CREDIT_NULL 24    /* - to look for one that is none */
-#define CREDIT_NEW  12    /* - one that has hardly been seen before */
-#define CREDIT_REST 1024  /* packets without */
+#define CREDIT_NEW  4     /* - one that has hardly been seen before */
+#define CREDIT_REST                                                                                \
+    8192 /* packets without, or up to the next PSB: so that the stretches of a                     \
+            repetition begin where they began before */
 
 INLINE void take_credit(struct regs *r, int bytes)
 {
@@ -239,7 +241,7 @@ INLINE void take_credit(struct regs *r, int bytes)
 INLINE int may_stretch(const struct count *s, struct regs *r, uint8_t op)
 {
     if (unlikely(r->credit < 0)) {
-        if (++r->credit == 0)
+        if (++r->credit == 0 || op == 2)
             r->credit = CREDIT_MAX / 16;
         return 0;
     }
@@ -257,11 +259,29 @@ static int is_new_stretch(const struct count *s, const struct ptl__node *node, c
     return ptl__seen(s->f->seen, ptl__stretch_slot(node, bytes)) < SEEN_STRETCH;
 }
 
+/* Can so many events be told? */
+INLINE int has_room(const struct ptl_flow *f, unsigned ntold)
+{
+    return f->n + 2 * ntold + FLOW_UNIT <= f->cap && f->nevents + ntold + FLOW_UNIT <= FLOW_EVENTS;
+}
+
+/* The stretch that begins here: most often what came next last time. */
+INLINE struct ptl__stretch *find_stretch(struct count *s, const struct regs *r)
+{
+    struct ptl__stretch *m = s->before ? s->before->follow : NULL;
+
+    if (likely(m && ptl__stretch_is(m, r->node, r->last_ip, r->p)))
+        return m;
+    m = ptl__stretch_look(r->stretches, r->stretch_mask, r->node, r->last_ip, r->p);
+    if (s->before)
+        s->before->follow = m;
+    return m;
+}
+
 /* Use a stretch. Returns 0 if there is none, -1 if the slow path is to go on. */
 INLINE int use_stretch(struct count *s, struct regs *r)
 {
-    struct ptl__stretch *m =
-        ptl__stretch_look(r->stretches, r->stretch_mask, r->node, r->last_ip, r->p);
+    struct ptl__stretch *m = find_stretch(s, r);
 
     if (unlikely(!m)) {
         if (is_new_stretch(s, r->node, r->p)) {
@@ -274,7 +294,7 @@ INLINE int use_stretch(struct count *s, struct regs *r)
         }
         take_credit(r, CREDIT_MAKE);
         m = ptl__stretch_make(s->f, r->node, r->last_ip, r->p);
-        load_memos(r, s->f);
+        load_memos(s, r);
         if (!m)
             return 0;
     }
@@ -283,8 +303,15 @@ INLINE int use_stretch(struct count *s, struct regs *r)
         return 0;
     }
     r->credit += r->credit < CREDIT_MAX ? m->len : 0;
+    s->before = m;
+    __builtin_prefetch(m->follow);
     if (unlikely(!m->next && !depth_after(&s->f->rets, &m->stack)))
         return 0;
+    if (m->ntold) {
+        if (!has_room(s->f, m->ntold))
+            return 0;
+        SPILLED_VOID(*r, ptl__count_told(s, &spilled, s->view->told + m->told, m->ntold));
+    }
     r->insns += m->insns;
     r->blocks += m->blocks;
     r->runs += m->runs;
@@ -294,8 +321,8 @@ INLINE int use_stretch(struct count *s, struct regs *r)
     r->node = m->next;
     r->last_ip = m->ipc ? m->new_last_ip : r->last_ip;
     r->p += m->len;
-    if (s->coverage)
-        m->uses++;
+    if (s->coverage && unlikely(++m->uses == UINT32_MAX))
+        ptl__unfold(s->f->view);
     apply_stack(&s->f->rets, &m->stack, m->push, STRETCH_PUSH);
     if (unlikely(!r->node))
         r->node = take_return(s, r->last->mode);
@@ -328,14 +355,18 @@ static void run(struct count *s, struct regs *regs)
         uint8_t op = *r.p;
         int used = may_stretch(s, &r, op) ? use_stretch(s, &r) : 0;
 
-        if (likely(used))
+        if (likely(used)) {
             more = used > 0;
-        else if (!(op & 1) && op > 2)
+            continue;
+        }
+        if (!op) {
+            r.p = ptl__skip_pad(r.p, s->f->bind.end);
+            continue;
+        }
+        if (!(op & 1) && op > 2)
             more = take_tnt8(s, &r, op >> 1);
         else if (IP_LOW(op) == LOW_TIP)
             more = take_tip(s, &r);
-        else if (!op)
-            r.p = ptl__skip_pad(r.p, s->f->bind.end);
         else if ((op & 3) == 3 || op == BYTE_MTC)
             more = take_cycles(s, &r);
         else
@@ -350,7 +381,7 @@ int ptl__walk_count(struct ptl_flow *f)
     struct regs r;
 
     enter(&s, &r, f);
-    load_memos(&r, f);
+    load_memos(&s, &r);
     run(&s, &r);
     leave(&s, &r);
     return s.status;

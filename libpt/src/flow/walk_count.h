@@ -44,6 +44,13 @@ struct regs {
         value;                                                                                     \
     })
 
+#define SPILLED_VOID(r, call)                                                                      \
+    do {                                                                                           \
+        struct regs spilled = (r);                                                                 \
+        (call);                                                                                    \
+        (r) = spilled;                                                                             \
+    } while (0)
+
 struct count {
     struct ptl_flow *f;
     const uint8_t *end; /* no packet is read from here on */
@@ -55,16 +62,26 @@ struct count {
     int few;                  /* nobody asks when tracing is switched off and on */
     int coverage;             /* uses of memos are counted */
     int status;
+    const struct ptl__view *view; /* of what follows: */
+    unsigned forgotten;
+    struct ptl__stretch *before; /* the one used last, or NULL */
 };
 
 /* --- between the files ------------------------------------------------------------------- */
 
-INLINE void load_memos(struct regs *r, const struct ptl_flow *f)
+INLINE void load_memos(struct count *s, struct regs *r)
 {
-    r->slots = f->view->memos.slots;
-    r->mask = f->view->memos.nslots - 1;
-    r->stretches = f->view->stretches.slots;
-    r->stretch_mask = f->view->stretches.nslots - 1;
+    const struct ptl__view *view = s->f->view;
+
+    r->slots = view->memos.slots;
+    r->mask = view->memos.nslots - 1;
+    r->stretches = view->stretches.slots;
+    r->stretch_mask = view->stretches.nslots - 1;
+    if (s->view == view && s->forgotten == view->forgotten)
+        return;
+    s->view = view;
+    s->forgotten = view->forgotten;
+    s->before = NULL;
 }
 
 /* The time of events that are not told, before it goes on. */
@@ -83,6 +100,8 @@ void ptl__count_flush_last(struct count *s, struct regs *r);
 /* A packet that is neither TNT, TIP nor time. Returns 0 if the slow path is to go on. */
 int ptl__count_switch(struct count *s, struct regs *r);
 
+/* The events of the bytes at hand happen. There is room for them. */
+void ptl__count_told(struct count *s, struct regs *r, const struct ptl__told *told, unsigned n);
 /* Take the TNT-8, TIP and PAD in the next `bytes` (16 at least), up to another packet. Returns 0 if
  * the slow path is to go on. */
 int ptl__count_plain(struct count *s, struct regs *r, size_t bytes);
@@ -90,7 +109,7 @@ int ptl__count_plain(struct count *s, struct regs *r, size_t bytes);
 /* --- memos ----------------------------------------------------------------------------- */
 
 /* What the packet does at the node. NULL: the slow path is to decide. */
-INLINE struct ptl__memo *look(const struct count *s, struct regs *r, enum ptl__memo_kind kind,
+INLINE struct ptl__memo *look(struct count *s, struct regs *r, enum ptl__memo_kind kind,
                               uint64_t key)
 {
     struct ptl__memo *m = ptl__memo_look(r->slots, r->mask, r->node, kind, key);
@@ -98,7 +117,7 @@ INLINE struct ptl__memo *look(const struct count *s, struct regs *r, enum ptl__m
     if (likely(m))
         return m;
     m = ptl__memo_make(s->f, r->node, kind, key);
-    load_memos(r, s->f);
+    load_memos(s, r);
     return m;
 }
 

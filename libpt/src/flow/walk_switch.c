@@ -67,6 +67,21 @@ INLINE void put_ran(struct count *s, struct regs *r)
     }
 }
 
+void ptl__count_told(struct count *s, struct regs *r, const struct ptl__told *t, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++, t++) {
+        struct told told = {t->on ? PTL_EV_ENABLED : PTL_EV_DISABLED, 1, t->ip, t->ip + !t->resumed,
+                            r->p + t->at};
+
+        r->insns += t->insns;
+        r->blocks += t->blocks;
+        r->runs += t->runs;
+        put_ran(s, r);
+        put_event(s->f, &told);
+    }
+    s->pge_runs = r->runs;
+}
+
 /* - and there is a cursor to be asked. */
 static int tell_cursor(struct count *s, struct regs *r, const struct told *told)
 {
@@ -83,7 +98,7 @@ static int tell_cursor(struct count *s, struct regs *r, const struct told *told)
         f->ev_tsc = ev.tsc;
     }
     status = ptl__flow_cursor(f, &ev);
-    load_memos(r, f);
+    load_memos(s, r);
     return status;
 }
 
@@ -101,20 +116,6 @@ INLINE int tell(struct count *s, struct regs *r, const struct told *told)
     return 0;
 }
 
-/* Where a TIP.PGE resumes, if the block was the last. */
-static uint64_t resume_ip(const struct ptl__node *node)
-{
-    switch (node->iclass) {
-    case PTL_INSN_CALL_IND:
-    case PTL_INSN_FAR_CALL:
-        return ptl__mode_ip(node->mode, ptl__node_end(node));
-    case PTL_INSN_MOV_CR3:
-        return ptl__node_end(node) - node->last_size;
-    default:
-        return 0;
-    }
-}
-
 INLINE int take_pgd(struct count *s, struct regs *r)
 {
     struct ptl_flow *f = s->f;
@@ -128,7 +129,7 @@ INLINE int take_pgd(struct count *s, struct regs *r)
         !(m = look(s, r, have_ip ? MEMO_PGD : MEMO_PGD0, ip)))
         return 0;
     use(s, r, m);
-    s->ip = m->next ? ip : resume_ip(r->last);
+    s->ip = m->next ? ip : ptl__resume_ip(r->last);
     r->node = NULL;
     s->pge_runs = UINT64_MAX;
     if (have_ip) {
@@ -180,7 +181,7 @@ static int tell_state(struct count *s, struct regs *r, const struct ptl_event *w
     if (!f->cursor)
         return 0;
     status = ptl__flow_cursor(f, what);
-    load_memos(r, f);
+    load_memos(s, r);
     return status;
 }
 
