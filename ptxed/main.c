@@ -46,6 +46,8 @@ static int open_printer(struct printer *printer, struct ptxed *x)
     }
     if (x->coverage && ptl_coverage_new(&printer->coverage))
         return PTL_NOMEM;
+    printer->by_item = x->coverage_by_item;
+    printer->edges = x->coverage_edges;
     if (!x->no_inst && text_insn_new(&printer->style.text, x->att))
         return PTL_NOMEM;
     if ((x->print & PRINT_CHECK) && text_insn_new(&printer->check_text, 0))

@@ -88,6 +88,18 @@ static int set_json(void *context, const struct opt *opt, const char *arg)
     return 0;
 }
 
+static int set_coverage(void *context, const struct opt *opt, const char *arg)
+{
+    struct ptxed *x = context;
+
+    x->coverage = 1;
+    x->coverage_edges = arg && !strcmp(arg, "edges");
+    if (!arg || x->coverage_edges || !strcmp(arg, "blocks"))
+        return 0;
+    opts_error(x->prog, "%s: bad argument: %s, not blocks or edges.", opt->name, arg);
+    return FAILED;
+}
+
 /* opt->value is the offset of a struct mark. */
 static int set_mark(void *context, const struct opt *opt, const char *arg)
 {
@@ -359,9 +371,10 @@ static const struct opt table[] = {
      set_segment_size, 0, OPT_HIDDEN, NULL},
     {.name = "", .help = "output"},
     {"--quiet", "-q", NULL, "only errors and statistics.", set_print, PRINT_QUIET, 0, NULL},
-    {"--coverage", NULL, NULL,
-     "how often each block of code ran, by address, instead of what ran when.", FLAG(coverage), 0,
-     NULL},
+    {"--coverage", NULL, "[blocks|edges]",
+     "how often each block of code ran (default), or execution went from one to another, by "
+     "address, instead of what ran when.",
+     set_coverage, 0, 0, NULL},
     {"--json", NULL, "[insns|blocks]",
      "each line a JSON object, see libpt-json(5): instructions (default), or blocks of them.",
      set_json, 0, 0, NULL},
@@ -431,19 +444,24 @@ unsigned ptxed_sideband(const struct ptxed *x)
 /* Nobody looks at blocks. */
 static int only_counts(const struct ptxed *x)
 {
-    return (x->print & PRINT_QUIET) && !x->tail &&
+    return (x->print & PRINT_QUIET) && !x->tail && !x->coverage_by_item &&
            !(x->print & (PRINT_CHECK | PRINT_STAT_FUNCTIONS)) && !marks_given(&x->marks);
 }
 
 static int check_coverage(struct ptxed *x)
 {
-    if ((x->print & (PRINT_CHECK | PRINT_STAT_FUNCTIONS | PRINT_JSON)) || marks_given(&x->marks) ||
+    const struct opts_select *select = &x->recording.select;
+
+    if ((x->print & (PRINT_CHECK | PRINT_STAT_FUNCTIONS)) || marks_given(&x->marks) ||
         x->flow.flags & (PTL_FLOW_DISTNT | PTL_FLOW_PSB_ONLY)) {
-        opts_error(x->prog, "--coverage: not with --check, --json, --quick, marks or functions.");
+        opts_error(x->prog, "--coverage: not with --check, --quick, marks or functions.");
         return FAILED;
     }
     x->print |= PRINT_QUIET;
-    x->flow.flags |= PTL_FLOW_COVERAGE;
+    x->coverage_by_item = x->coverage_edges || select_by_task(select) ||
+                          select->from.kind != SELECT_OPEN || select->to.kind != SELECT_OPEN;
+    if (!x->coverage_by_item)
+        x->flow.flags |= PTL_FLOW_COVERAGE;
     return 0;
 }
 

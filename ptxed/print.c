@@ -2,6 +2,7 @@
 /* print.c - see print.h. */
 #include "print.h"
 
+#include "coverage.h"
 #include "marks.h"
 #include "print_json.h"
 #include "text_event.h"
@@ -206,6 +207,8 @@ int print_item(struct printer *p, const struct ptl_item *item)
 
 int print_whole(struct printer *p, const struct ptl_item *item)
 {
+    if (p->by_item && coverage_item(p, item) < 0)
+        return PTL_NOMEM;
     switch (item->kind) {
     case PTL_ITEM_BLOCK:
         return print_block(p, item);

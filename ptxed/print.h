@@ -10,6 +10,7 @@
 #include "lines.h"
 #include "out.h"
 
+#include <pt/coverage.h>
 #include <pt/losses.h>
 
 #define PRINT_LEAD_MAX 256 /* bytes that lines may begin with */
@@ -43,9 +44,12 @@ struct marks;
 
 struct printer {
     struct out out;
-    struct ptl_coverage *coverage; /* what flows have counted goes here; NULL: nowhere */
-    unsigned flags;                /* PRINT_* */
-    unsigned event_flags;          /* TEXT_EVENT_* */
+    struct ptl_coverage *coverage;            /* what flows have counted goes here; NULL: nowhere */
+    uint8_t by_item;                          /* - no, they are counted here item by item */
+    uint8_t edges;                            /* - and edges are printed, not blocks */
+    struct ptl_coverage_path *path, own_path; /* of the stream at hand; NULL: the one there is */
+    unsigned flags;                           /* PRINT_* */
+    unsigned event_flags;                     /* TEXT_EVENT_* */
     struct line_style style;
     struct text_insn *check_text; /* for PRINT_CHECK */
     uint64_t offset;              /* of the item at hand */

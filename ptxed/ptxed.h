@@ -35,11 +35,13 @@ struct ptxed {
     uint8_t insn_decoder;               /* nobody asks for blocks */
     uint8_t no_inst, raw_insn, att, symbols;
     uint8_t verbose;
-    uint8_t coverage;
-    uint32_t jobs;         /* threads; 0: choose */
-    uint32_t shard, share; /* this one (from 1) of so many; 0: all */
-    uint64_t tail;         /* instructions at the end; 0: all */
-    uint64_t segment_size; /* bytes that a thread decodes at a time; 0: choose */
+    uint8_t coverage;         /* what ran how often, not when: */
+    uint8_t coverage_edges;   /* - edges */
+    uint8_t coverage_by_item; /* - not all of what is decoded */
+    uint32_t jobs;            /* threads; 0: choose */
+    uint32_t shard, share;    /* this one (from 1) of so many; 0: all */
+    uint64_t tail;            /* instructions at the end; 0: all */
+    uint64_t segment_size;    /* bytes that a thread decodes at a time; 0: choose */
 };
 
 /* Apply the command line. Returns 0, or exit status + 1. */

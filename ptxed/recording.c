@@ -408,11 +408,6 @@ int decode_recording(struct ptxed *x, struct printer *printer)
     if (x->sideband.show_switches)
         printer->event_flags |= TEXT_EVENT_CONTEXT;
     find_window(&rec);
-    if (x->coverage && (rec.by_task || rec.from || rec.to != UINT64_MAX)) {
-        opts_error(x->prog, "--coverage: not with a selection of tasks or times.");
-        ptl_session_close(rec.session);
-        return EXIT_NOTHING;
-    }
     find_symbols(&rec, kallsyms, sizeof(kallsyms));
     status = recording_plan(&rec, &all.plan);
     if (status == 0)

@@ -110,6 +110,7 @@ static int open_queue(struct strand *s, uint32_t index)
         .pid = UINT32_MAX, .tid = UINT32_MAX, .shown = !rec->by_task, .in_window = !rec->from};
     s->between = marks_begin(&rec->x->marks);
     s->begun = s->have_lead = 0;
+    s->path.valid = 0;
     s->sideband = (struct sb_print){0};
     if (!rec->x->sideband.print) /* else problems are reported once, at the end */
         return 0;
@@ -311,9 +312,12 @@ static int print_one(struct strand *s, const struct ptl_item *item)
         update_lead(s);
         p->skip = s->skip;
         p->between = &s->between;
+        p->path = &s->path;
         status = print_item(p, item);
         s->skip = p->skip;
         p->skip = 0;
+    } else if (!s->state.shown || !s->state.in_window) {
+        s->path.valid = 0; /* no edge leads over what is not shown */
     }
     if (item->kind == PTL_ITEM_EVENT)
         sb_print_until(&s->sideband, &p->out, item->tsc);

@@ -51,9 +51,10 @@ struct strand {
     struct sb_print sideband;
     struct strand_state state;
     struct strand_found found;
-    int n, i;          /* items read, and used */
-    int begun;         /* a piece is being decoded */
-    int between;       /* the marks */
+    int n, i;    /* items read, and used */
+    int begun;   /* a piece is being decoded */
+    int between; /* the marks */
+    struct ptl_coverage_path path;
     int over;          /* the window has passed */
     int muted;         /* nothing is said */
     int to_end;        /* the segment is the last of the queue */

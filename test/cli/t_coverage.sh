@@ -35,12 +35,28 @@ for case in recur-O0 prt-O3-cyc filter-all sysc-O2-cbr m32-O1 sig-O2 hash-O2; do
          END { exit bad }' "$tmp/coverage" "$tmp/insns" || fail "$case: not covered"
 done
 
+# An edge was taken as often as its two instructions stand one behind the other in the text.
+for case in filter-all sig-O2; do
+    cd "$shared/truth/cases/$case" || exit 1
+    args=$(awk '$2 == "ptxed" { $1 = $2 = ""; print; exit }' cmds)
+    # shellcheck disable=SC2086
+    ptxed --no-inst ${args//--no-inst/} >"$tmp/text"
+    # shellcheck disable=SC2086
+    ptxed --coverage=edges ${args//--no-inst/} >"$tmp/edges"
+    check "$case: there are edges" [ -s "$tmp/edges" ]
+    awk 'NR == FNR { if (!/^[0-9a-f]+$/) { if (/^\[(enabled|disabled|interrupt|overflow)/) last = ""; next }
+                     if (last != "") pair[last " " $0]++
+                     last = $0; next }
+         pair[$1 " " $2] != $3 { bad = 1; print "printed", pair[$1 " " $2] + 0, "times:", $0 }
+         END { exit bad }' "$tmp/text" "$tmp/edges" || fail "$case: edges"
+done
+
 cd "$shared/truth/cases/recur-O0" || exit 1
 ptxed --coverage --symbols --elf recur-O0 --pt recur-O0.pt >"$tmp/named"
 ptxed --coverage --elf recur-O0 --pt recur-O0.pt >"$tmp/plain"
 sed 's/  [^ ]*+0x[0-9a-f]*$//' "$tmp/named" >"$tmp/stripped"
 same "symbols only add names" "$tmp/plain" "$tmp/stripped"
-for bad in --check --json --quick; do
+for bad in --check --quick; do
     check "--coverage not with $bad" [ "$(ptxed --coverage $bad --elf recur-O0 --pt recur-O0.pt 2>/dev/null | wc -c)" = 0 ]
 done
 

@@ -40,6 +40,16 @@ struct ptl_coverage_block {
 PTL_API int ptl_coverage_new(struct ptl_coverage **coverage) PTL_MUST_CHECK;
 PTL_API void ptl_coverage_free(struct ptl_coverage *coverage); /* NULL is ignored */
 
+/* Execution went from the instruction at `from`, the last of a block, to the block at `to`, with no
+ * event between that moves it: a branch, or on to the next instruction. */
+struct ptl_coverage_edge {
+    uint64_t from, to;
+    uint64_t count;                         /* >= 1 */
+    const struct ptl_section *from_section; /* of the block that `from` ends */
+    const struct ptl_section *to_section;   /* of the first byte */
+    const uint8_t *from_bytes, *to_bytes;   /* code there; NULL: it is not in memory */
+};
+
 /* Add what the flow has counted since it was last added. Errors: PTL_NOMEM (some of it is added,
  * the rest is still the flow's). */
 PTL_API int ptl_coverage_add(struct ptl_coverage *coverage, struct ptl_flow *flow) PTL_MUST_CHECK;
@@ -48,6 +58,25 @@ PTL_API int ptl_coverage_add(struct ptl_coverage *coverage, struct ptl_flow *flo
  * Valid until the next call. NULL if there are none. */
 PTL_API const struct ptl_coverage_block *ptl_coverage_blocks(struct ptl_coverage *coverage,
                                                              size_t *count);
+
+/* --- of items ----------------------------------------------------------------------------- */
+
+/* Where the items of a flow have led to. One for each flow; all zero: nowhere. */
+struct ptl_coverage_path {
+    uint64_t from;
+    const struct ptl_section *section;
+    const uint8_t *bytes;
+    uint8_t valid;
+};
+
+/* Count a block that ran, and the edge to it; for flows that do not count themselves: those of
+ * which only some items are wanted, or the edges. Errors: PTL_NOMEM. */
+PTL_API int ptl_coverage_item(struct ptl_coverage *coverage, struct ptl_coverage_path *path,
+                              const struct ptl_item *item) PTL_MUST_CHECK;
+
+/* All edges of items, by `from` and `to`. As ptl_coverage_blocks(). */
+PTL_API const struct ptl_coverage_edge *ptl_coverage_edges(struct ptl_coverage *coverage,
+                                                           size_t *count);
 
 #ifdef __cplusplus
 }

@@ -174,17 +174,21 @@ static void unfold_memo(void *view, void *memo)
     ptl__unfold_memo(view, memo);
 }
 
-static void unfold_stretch(void *view, void *stretch)
+static void unfold_stretch(void *of, void *stretch)
 {
+    const struct ptl__view *view = of;
     struct ptl__stretch *s = stretch;
     uint8_t bytes[STRETCH_SIZE + IP_MAX] = {0}; /* addresses are read in one go */
     struct way w = {
         .view = view, .node = s->from, .p = bytes, .end = bytes + s->len, .last_ip = s->last_ip};
+    unsigned runs = s->runs;
 
     if (!s->uses)
         return;
+    for (unsigned i = 0; i < s->ntold; i++)
+        runs += view->told[s->told + i].runs;
     memcpy(bytes, s->bytes, s->len);
-    count(&w, s->runs, s->uses);
+    count(&w, runs, s->uses);
     s->uses = 0;
 }
 
