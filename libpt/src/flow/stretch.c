@@ -88,12 +88,38 @@ static void keep(struct join *j, struct ptl__stretch *kept)
     *kept = j->s;
 }
 
+/* The memo ended with a return: to a call of the stretch's own? Returns 0 if not. */
+static int add_return(struct join *j)
+{
+    struct ptl__effect *e = &j->s.stack;
+    const struct ptl__node *caller;
+
+    if (!e->npush)
+        return 0;
+    caller = j->s.push[e->npush - 1];
+    if (caller->mode != j->s.last->mode || !caller->succ[0])
+        return 0;
+    ptl__effect_drop(e);
+    j->node = caller->succ[0];
+    return 1;
+}
+
 static int add_tnt(struct join *j, uint64_t key, unsigned size)
 {
-    const struct ptl__memo *m = look(j, j->node, MEMO_TNT, key);
+    unsigned n = 63 - (unsigned)__builtin_clzll(key);
 
     j->p += size;
-    return m && m->bits == 63 - (unsigned)__builtin_clzll(key) && add(j, m);
+    do {
+        const struct ptl__memo *m = look(j, j->node, MEMO_TNT, key);
+
+        if (!add(j, m))
+            return 0;
+        n -= m->bits;
+        if (!j->node && !add_return(j))
+            return !n; /* such a return ends the stretch */
+        key = (key & ((UINT64_C(1) << n) - 1)) | UINT64_C(1) << n;
+    } while (n);
+    return 1;
 }
 
 /* The address of the packet at hand. Returns the packet's size, or 0. */
