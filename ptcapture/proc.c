@@ -96,6 +96,22 @@ pid_t proc_tgid(pid_t tid)
     return status_field(tid, "Tgid:");
 }
 
+int proc_is_zombie(pid_t tid)
+{
+    char path[64], line[256];
+    FILE *file;
+    int zombie = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+    file = fopen(path, "re");
+    if (!file)
+        return 1;
+    while (!zombie && fgets(line, sizeof(line), file))
+        zombie = !strncmp(line, "State:\tZ", 8) || !strncmp(line, "State:\tX", 8);
+    fclose(file);
+    return zombie;
+}
+
 pid_t proc_parent(pid_t pid)
 {
     return status_field(pid, "PPid:");

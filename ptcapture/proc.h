@@ -26,6 +26,8 @@ int proc_threads(pid_t pid, int (*each)(void *context, pid_t tid), void *context
 /* The process a thread belongs to, and its parent; 0 if it has gone. */
 pid_t proc_tgid(pid_t tid);
 pid_t proc_parent(pid_t pid);
+/* Has it ended, though somebody still waits for its status? */
+int proc_is_zombie(pid_t tid);
 /* Name of a thread, at most 16 bytes. Returns 0 or -1. */
 int proc_comm(pid_t tid, char comm[32]);
 

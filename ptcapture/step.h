@@ -267,6 +267,10 @@ int step_signal_code(const struct step_thread *t);
 
 /* A system call of the thread is done. `regs` are its registers now. */
 void step_syscall(struct stepper *st, struct step_thread *t, struct user_regs_struct *regs);
+/* The flags of the clone() or clone3() that it is in; 0: it is in another system call. */
+uint64_t step_clone_flags(const struct step_thread *t, const struct user_regs_struct *regs);
+/* Let SIGTRAP come to a thread that is about to execute. */
+void step_unblock_trap(const struct step_thread *t);
 /* Will the kernel execute the system call again? */
 int step_restarts(const struct user_regs_struct *regs);
 /* An instruction has stored the flags: take the trap flag out. */

@@ -152,8 +152,11 @@ static int seize(struct stepper *st, pid_t tid, pid_t tgid)
     struct step_thread *t;
 
     if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)st->options)) {
-        if (errno == ESRCH)
+        int err = errno;
+
+        if (err == ESRCH || (err == EPERM && proc_is_zombie(tid)))
             return 1;
+        errno = err;
         attach_failed(st, tid);
         return -1;
     }
@@ -234,7 +237,10 @@ static int attach_ids(struct stepper *st)
         if (failed)
             return -1;
     }
-    return 0;
+    if (st->threads)
+        return 0;
+    capture_error(st->capture, "nothing to record: the targets have ended.");
+    return -1;
 }
 
 /* A process, and what it has started meanwhile. */

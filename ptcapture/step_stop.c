@@ -14,14 +14,12 @@
 #include "step.h"
 
 #include <errno.h>
-#include <linux/kcmp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,6 +124,7 @@ static void handler_entered(struct stepper *st, struct step_thread *t)
     t->ip = step_peek(t, USER_REG(rip));
     t->restart = 0;
     step_read_mode(t);
+    step_unblock_trap(t);
     step_resume(st, t, 0);
 }
 
@@ -221,8 +220,10 @@ static void on_signal(struct stepper *st, struct step_thread *t, int sig)
 /* Which process has clone() made a part of? Its own, or one that shares memory with it. */
 static struct code *code_of_child(const struct step_thread *t, int event, pid_t tid, pid_t tgid)
 {
+    struct user_regs_struct regs;
+
     if (tgid == t->tgid || event == PTRACE_EVENT_VFORK ||
-        (event == PTRACE_EVENT_CLONE && syscall(SYS_kcmp, tid, t->tid, KCMP_VM, 0, 0) == 0))
+        (!ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) && (step_clone_flags(t, &regs) & CLONE_VM)))
         return code_share(t->code);
     return code_new(tid);
 }

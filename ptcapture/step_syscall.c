@@ -2,6 +2,7 @@
 /* step_syscall.c - what system calls of a stepped thread change, and what they must not show. */
 #include "step.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -144,19 +145,36 @@ int step_restarts(const struct user_regs_struct *regs)
            (result == -512 || result == -513 || result == -514 || result == -516);
 }
 
+uint64_t step_clone_flags(const struct step_thread *t, const struct user_regs_struct *regs)
+{
+    int i386 = is_i386(t);
+    uint64_t args = i386 ? regs->rbx & UINT32_MAX : regs->rdi, flags;
+
+    if (regs->orig_rax == (i386 ? CLONE_32 : SYS_clone))
+        return args;
+    if (regs->orig_rax == SYS_clone3 && /* the same of i386 */
+        !step_memory(t->tid, args, &flags, sizeof(flags), 0))
+        return flags;
+    return 0;
+}
+
 /* A thread that its maker hides from us executes the code, too. */
 static int makes_untraced(const struct step_thread *t, const struct user_regs_struct *regs)
 {
-    int i386 = is_i386(t);
-    uint64_t args = i386 ? regs->rbx & UINT32_MAX : regs->rdi, flags = args;
+    uint64_t flags = step_clone_flags(t, regs);
 
-    if (regs->orig_rax == SYS_clone3) { /* the same of i386 */
-        if (step_memory(t->tid, args, &flags, sizeof(flags), 0))
-            return 0;
-    } else if (regs->orig_rax != (i386 ? CLONE_32 : SYS_clone)) {
-        return 0;
-    }
     return (int64_t)regs->rax > 0 && (flags & CLONE_UNTRACED) && (flags & CLONE_VM);
+}
+
+/* A step's trap that is blocked makes the kernel forget the program's own handler of SIGTRAP. */
+void step_unblock_trap(const struct step_thread *t)
+{
+    uint64_t mask, trap = 1ull << (SIGTRAP - 1);
+
+    if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask) || !(mask & trap))
+        return;
+    mask &= ~trap;
+    ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask);
 }
 
 void step_syscall(struct stepper *st, struct step_thread *t, struct user_regs_struct *regs)

@@ -100,6 +100,12 @@ check "a command that does not exist: 127" [ $? -eq 127 ]
 check "and is named" grep -q 'cannot execute ./no-such-program: No such file' err
 ptcapture -q --backend step -p 999999999 2>err
 check "a process that does not exist" grep -q 'cannot attach to 999999999' err
+sh -c 'true & echo $! >zombie; exec sleep 60' & parent=$!
+until grep -q '^State:.Z' "/proc/$(cat zombie 2>/dev/null)/status" 2>/dev/null; do sleep 0.1; done
+ptcapture -q --backend step -o none -p "$(cat zombie)" 2>err
+check "a process that has ended already" [ $? -eq 1 ]
+check "and it says so" grep -q 'nothing to record: the targets have ended' err
+kill $parent
 mkfifo ctl ack
 exec 8<>ctl 9<>ack
 ptcapture -q --backend step -o controlled --control fifo:ctl,ack -- sh -c 'while :; do :; done' & recorder=$!

@@ -1,4 +1,7 @@
-/* fork, vfork, posix_spawn and exec, two levels deep; every child has its own exit status. */
+/* fork, vfork, clone, posix_spawn and exec, two levels deep; every child has its own exit status. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +27,25 @@ static int burn(int n)
     for (int i = 0; i < n; i++)
         x += i % 3 ? i : -i;
     return x;
+}
+
+/* A process of its own in the memory of its parent, which goes on meanwhile. */
+static int in_our_memory(void *counter)
+{
+    *(int *)counter = burn(300); /* the same code as the parent */
+    return 2;
+}
+
+static int with_our_memory(void)
+{
+    char *stack = malloc(65536);
+    int counter = 0, status;
+    pid_t pid = clone(in_our_memory, stack + 65536, CLONE_VM | SIGCHLD, &counter);
+
+    burn(300);
+    status = status_of(pid);
+    free(stack);
+    return status == 2 && counter == burn(300) ? 2 : -100;
 }
 
 int main(int argc, char **argv)
@@ -60,6 +82,7 @@ int main(int argc, char **argv)
     if (!pid)
         _exit(burn(100) ? 4 : 5);
     sum += status_of(pid);
+    sum += with_our_memory();
     printf("%d\n", sum);
-    return sum == 13 ? 0 : 1;
+    return sum == 15 ? 0 : 1;
 }

@@ -109,7 +109,8 @@ int main(void)
         __asm__ volatile("ud2");
     if (!sigsetjmp(back, 1))
         ((void (*)(void))(uintptr_t)bad_code)();
-    __asm__ volatile("int3");
+    for (int i = 0; i < 3; i++)
+        __asm__ volatile("int3");
     __asm__ volatile("pushfq\n\tpopq %0" : "=r"(flags));
     if (flags & 0x100)
         trap_flag_seen = 2;
