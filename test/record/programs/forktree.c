@@ -1,4 +1,5 @@
-/* fork, vfork, clone, posix_spawn and exec, two levels deep; every child has its own exit status. */
+/* fork, vfork, clone, posix_spawn and exec, two levels deep; every child has its own exit status.
+ */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
