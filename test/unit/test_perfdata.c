@@ -2,6 +2,8 @@
 /* perf.data: what the writer writes the reader reads; killed, cut and damaged files. */
 #include "perfmaker.h"
 
+#include "perfdata/skim.h"
+
 /* Types of the records, "3 11 71". */
 /* The types of all records, but for those that hide our writer's tables. */
 static void types(const struct ptl_perf *perf, char *out, size_t cap)
@@ -175,6 +177,59 @@ static void paths(void **state)
 static int is_prefix(const char *part, const char *whole)
 {
     return !strncmp(part, whole, strlen(part));
+}
+
+/* Records are skimmed through a window over the file, which moves in the middle of records of all
+ * kinds, those with trace behind them too: each is what the iterator over the mapping says. */
+static void skim(unsigned before)
+{
+    static struct ptl__skim skim;
+    struct ptl_perf_record want, got;
+    struct ptl_perf_iter iter = {0};
+    struct ptl_perf *perf;
+    char path[64];
+    struct maker m;
+    size_t count = 0;
+
+    begin(&m, 0, 0);
+    info(&m, 0);
+    for (unsigned i = 0; i < before + 800; i++) {
+        const struct ptl_record in = {.type = PTL_REC_SWITCH, .misc = i & 1 ? 0x2000 : 0};
+        struct ptl_rec_auxtrace auxtrace = {
+            .offset = 16 * i, .reference = 1, .idx = i % 7, .tid = 11};
+        uint8_t bytes[16] = {14, [4] = (uint8_t)i}; /* trace that looks like a record */
+        struct iovec part = {bytes, 8 + 8 * (i % 2)};
+
+        ring(&m, &in, i & 1, DUMMY_ID + (i & 1), SIZE_MAX);
+        if (i >= before)
+            assert_int_equal(ptl_perf_write_auxtrace(m.w, &auxtrace, &part, 1), 0);
+    }
+    assert_int_equal(ptl_perf_writer_finish(m.w), 0);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", m.fd);
+    assert_int_equal(ptl_perf_open(&perf, path, &config, NULL), 0);
+    ptl__skim_begin(&skim, perf, 0);
+    while (ptl_perf_next(perf, &iter, &want) > 0) {
+        assert_int_equal(ptl__skim_next(&skim, &got), 1);
+        count++;
+        assert_int_equal(got.offset, want.offset);
+        assert_int_equal(got.record.type, want.record.type);
+        assert_int_equal(got.record.misc, want.record.misc);
+        assert_int_equal(got.record.size, want.record.size);
+        assert_ptr_equal(got.event, want.event);
+        assert_memory_equal(skim.copy, want.bytes, want.record.size);
+    }
+    assert_int_equal(ptl__skim_next(&skim, &got), 0);
+    assert_true(count > 1600);
+    ptl_perf_close(perf);
+    ptl_perf_writer_free(m.w);
+    close(m.fd);
+}
+
+static void skimmed(void **state)
+{
+    (void)state;
+    for (unsigned before = 0; before < 40; before++)
+        skim(before);
 }
 
 /* Cut after every byte: what opens gives the first records, and a cut file says so. */
@@ -440,7 +495,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip), cmocka_unit_test(paths),    cmocka_unit_test(every_cut),
         cmocka_unit_test(killed),     cmocka_unit_test(no_space), cmocka_unit_test(refused),
-        cmocka_unit_test(no_unzip),   cmocka_unit_test(big_zip),  cmocka_unit_test(build_ids),
+        cmocka_unit_test(no_unzip),   cmocka_unit_test(skimmed),  cmocka_unit_test(big_zip),
+        cmocka_unit_test(build_ids),
 
         cmocka_unit_test(damaged),
     };

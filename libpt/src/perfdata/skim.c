@@ -107,15 +107,16 @@ int ptl__skim_next(struct ptl__skim *skim, struct ptl_perf_record *record)
         while (s->len - skim->iter.at >= PTL_RECORD_HEADER) {
             uint64_t left = s->len - skim->iter.at, behind = 0;
             const uint8_t *p = look_at(skim, s, view, PTL_RECORD_HEADER);
-            int size = ptl_record_size(p, left), found = wanted(skim, ptl__load32(p));
+            uint32_t type = ptl__load32(p); /* the next look may move the window */
+            int size = ptl_record_size(p, left), found = wanted(skim, type);
 
             if (size < 0)
                 break;
-            if (found || ptl__load32(p) >= PTL_REC_USER)
+            if (found || type >= PTL_REC_USER)
                 skim->copy = look_at(skim, s, view, (size_t)size);
             if (found)
                 describe(skim, s, (size_t)size, record);
-            if (ptl__load32(p) >= PTL_REC_USER && !s->unzipped)
+            if (type >= PTL_REC_USER && !s->unzipped)
                 behind = ptl__perf_behind(skim->copy, (size_t)size);
             left -= (uint64_t)size;
             skim->iter.at += (uint64_t)size + (behind < left ? behind : left);
