@@ -84,6 +84,7 @@ runs=(flow40 "$flow" -t count "$tmp/40.pt" "$tmp/code" "$base"
     -- coverage40 "$flow" -t coverage "$tmp/40.pt" "$tmp/code" "$base"
     -- items40 "$flow" -t items "$tmp/40.pt" "$tmp/code" "$base"
     -- flow1 "$flow" count "$tmp/1.pt" "$tmp/code" "$base"
+    -- cold1 "$flow" -t count "$tmp/1.pt" "$tmp/code" "$base"
     -- packets40 "$bin/bench/bench_packets" "$tmp/40.pt"
     -- text1 "${ptxed[@]}" --pt "$tmp/1.pt"
     -- addr1 "${ptxed[@]}" --no-inst --pt "$tmp/1.pt"
@@ -98,6 +99,7 @@ runs=(flow40 "$flow" -t count "$tmp/40.pt" "$tmp/code" "$base"
 if [ $have_ipt = 1 ]; then
     runs+=(-- ipt40 "${ipt_flow[@]}" -t "$tmp/40.pt" "$tmp/code" "$base"
         -- ipt1 "${ipt_flow[@]}" "$tmp/1.pt" "$tmp/code" "$base"
+        -- iptcold1 "${ipt_flow[@]}" -t "$tmp/1.pt" "$tmp/code" "$base"
         -- iptpackets40 "$bin/bench/bench_ipt_packets" "$tmp/40.pt")
 fi
 measure "${runs[@]}"
@@ -185,6 +187,7 @@ linear_rows() {
     row coverage40 "flow, coverage: each block's count, x40" "M insns/s" "40 * $insns" ipt40
     row items40 "flow, block by block, x40" "M insns/s" "40 * $insns" ipt40
     row flow1 "flow, counting, x1, cold, whole process" "M insns/s" "$insns" ipt1
+    row cold1 "- decoding alone, nothing known" "M insns/s" "$insns" iptcold1
     row slow1 "flow, instruction by instruction, x1" "M insns/s" "$insns" ipt1
     row quiet40 "ptxed --quiet, x40" "M insns/s" "40 * $insns" ipt40
     row text1 "ptxed, x1, cold" "M lines/s" "$insns" ipt1
