@@ -140,7 +140,10 @@ signals() {
     for signal in INT TERM KILL; do
         start sig$signal -e $numbered -- ./helper_busy 60000 2
         # Something is in the file; then a moment that differs from run to run.
-        while [ "$(stat -c %s "$OUT/sig$signal.data")" -lt 200000 ]; do usleep 50000; done
+        for _ in $(seq 600); do
+            [ "$(stat -c %s "$OUT/sig$signal.data")" -lt 200000 ] || break
+            usleep 50000
+        done
         usleep "$(tr -dc 0-9 </dev/urandom | head -c 5 | sed 's/^0*//')"
         kill -$signal $recorder
         finish
@@ -154,7 +157,7 @@ nobody() {
     run_nobody user_kernel -e intel_pt//k -- ./helper_busy 10 1
     run_nobody user_all -a -- ./helper_busy 10 1
     run_nobody user_big -m 1M,64M -- ./helper_busy 10 1
-    su nobody -s /bin/sh -c "cd /in; ulimit -l 64; ./ptcapture -v -o $OUT/user_small.data -e $numbered -- ./helper_busy 50 1" 2>"$OUT/user_small.err"
+    su nobody -s /bin/sh -c "cd /in; ulimit -l 64; timeout 60 ./ptcapture -v -o $OUT/user_small.data -e $numbered -- ./helper_busy 50 1" 2>"$OUT/user_small.err"
     echo $? >"$OUT/user_small.rc"
     ./helper_busy 20000 1 &
     victim=$!
