@@ -30,6 +30,13 @@ if command -v abidw >/dev/null && command -v abidiff >/dev/null; then
     sed -E "s/(<class-decl name='ptl_packet' size-in-bits=')[0-9]+/\\11024/" "$tmp/abi" >"$tmp/other"
     abidiff --no-added-syms "$tmp/abi" "$tmp/other" >/dev/null 2>&1
     check "another size of struct ptl_packet is noticed" test $? -ne 0
+    # And: ptl_psb_find() loses a parameter, ptl_version() is gone.
+    awk '/<function-decl name=.ptl_psb_find/ { here = 1 } here && /<parameter/ { here = 0; next } { print }' "$tmp/abi" >"$tmp/other"
+    abidiff --no-added-syms "$tmp/abi" "$tmp/other" >/dev/null 2>&1
+    check "another prototype is noticed" test $? -ne 0
+    grep -v "elf-symbol name='ptl_version'" "$tmp/abi" >"$tmp/other"
+    abidiff --no-added-syms "$tmp/abi" "$tmp/other" >/dev/null 2>&1
+    check "a function that is gone is noticed" test $? -ne 0
 else
     echo "no abidw: structures and prototypes are not compared"
 fi
