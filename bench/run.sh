@@ -43,6 +43,9 @@ read -r packets _ < <("$bin/bench/bench_packets" "$tmp/1.pt")
 # --- measuring ------------------------------------------------------------------
 flow=$bin/bench/bench_flow ipt_flow=("$bin/bench/bench_ipt_flow")
 ptxed=("$bin/ptxed" -j1 --raw "$tmp/code:$base")
+# What both tools print, in bytes: a pipe cannot be faster than to write() as much of one buffer into it.
+text_bytes=$(($("${ptxed[@]}" --pt "$tmp/1.pt" 2>/dev/null | wc -c) * 40))
+dump_bytes=$(($("$bin/ptdump" "$tmp/1.pt" 2>/dev/null | wc -c) * 40))
 piped() { printf "%q " "$@"; echo "| cat >/dev/null"; }
 have_ipt=0
 [ -x "$bin/bench/bench_ipt_flow" ] && have_ipt=1
@@ -94,6 +97,8 @@ runs=(flow40 "$flow" -t count "$tmp/40.pt" "$tmp/code" "$base"
     -- dump40 "$bin/ptdump" "$tmp/40.pt"
     -- textpipe40 bash -c "$(piped "${ptxed[@]}" --pt "$tmp/40.pt")"
     -- addrpipe40 bash -c "$(piped "${ptxed[@]}" --no-inst --pt "$tmp/40.pt")"
+    -- floorpipe40 bash -c "$(piped "$bin/bench/bench_write" "$text_bytes")"
+    -- floordump40 bash -c "$(piped "$bin/bench/bench_write" "$dump_bytes")"
     -- dumppipe40 bash -c "$(piped "$bin/ptdump" "$tmp/40.pt")"
     -- insn "$bin/bench/bench_insn" "$tmp/code" 100)
 if [ $have_ipt = 1 ]; then
@@ -126,12 +131,33 @@ elapsed() {
     done
     calc '%.3f' "$best / 1e6"
 }
+# One process a processor, each with one thread and the whole trace: what the machine has to give.
+at_once() {
+    local i pids=()
+    for ((i = 0; i < $(nproc); i++)); do
+        "$@" &
+        pids+=($!)
+    done
+    wait "${pids[@]}"
+}
 jobs_row() { # WHAT WORD...
-    local what=$1 one all
+    local what=$1 one all both
     shift
-    one=$(elapsed "${ptxed[@]}" "$@" --pt "$tmp/100.pt")
-    all=$(elapsed "${ptxed[@]}" -j"$(nproc)" "$@" --pt "$tmp/100.pt")
-    printf '| %s | %s | %s | %s |\n' "$what" "$one" "$all" "$(calc '%.2f' "$one / $all")"
+    one=$(elapsed "$bin/ptxed" -j1 "$@")
+    all=$(elapsed "$bin/ptxed" -j"$(nproc)" "$@")
+    both=$(elapsed at_once "$bin/ptxed" -j1 "$@")
+    printf '| %s | %s | %s | %s | %s |\n' "$what" "$one" "$all" "$(calc '%.2f' "$one / $all")" \
+        "$(calc '%.2f' "$(nproc) * $one / $both")"
+}
+# A recording, with time and sideband, of an emulated program: its trace N times in a row.
+hash=$shared/truth/cases/hash-O2-cycthr
+record_hash() { # FILE N
+    local i
+    [ -e "$shared/facts/mkperf.py" ] && [ -e "$hash" ] || return 1
+    cp "$hash/hash-O2" "$tmp/hash"
+    chmod u+w "$tmp/hash"
+    for ((i = 0; i < $2; i++)); do cat "$hash"/*.pt; done >"$tmp/hash.pt"
+    python3 "$shared/facts/mkperf.py" -o "$1" --pt "$tmp/hash.pt" --image "$tmp/hash" >/dev/null
 }
 # Emulated programs with timing, compressed returns, filters, interrupts: each trace repeated to
 # 1.5 MB. clock: as bench_code.h has it.
@@ -167,6 +193,39 @@ linear_rows() {
     rm -f "$tmp/1000.pt"
 }
 
+# A recording that is nothing but switches, two processors, 1.2 million records: reading it into the timeline.
+records_rows() {
+    local data=$tmp/switches.data
+    [ -x "$bin/test/helper_wrap" ] || return 0
+    printf '%s\n' psb 'tsc 1000' 'cbr 10' 'mode.exec cs.l' 'fup 6: 400000' psbend 'pad 4000' psb 'tsc 600000' 'cbr 10' \
+        'mode.exec cs.l' 'fup 6: 400000' psbend 'tnt.8 !!' | "$bin/test/helper_trace" >"$tmp/switches.pt"
+    "$bin/test/helper_wrap" "$tmp/switches.pt" "$tmp/code" "$base" cpus=2 tasks=5 switch=10 >"$data"
+    measure switches "$bin/ptxed" -j1 --quiet "$data" -- nothing "$bin/ptxed" --version
+    echo "A recording of nothing but switches ($(stat -c %s "$data") bytes, start-up left out):" \
+        "$(calc '%.0f' "$(stat -c %s "$data") / (${time[switches]} - ${time[nothing]}) / 1e6") MB/s."
+    echo
+}
+# The same recording for perf and for ptxed; first: do both print the same?
+perf_rows() {
+    local data=$tmp/perf.data lines
+    command -v perf >/dev/null && record_hash "$data" 100 || return 0
+    perf script -f -i "$data" --itrace=i1i -F ip 2>/dev/null | sed 's/ *//' >"$tmp/perf.ip"
+    "$bin/ptxed" -j1 --no-inst "$data" 2>/dev/null | sed '/^\[/d; s/^0*//' | cmp -s - "$tmp/perf.ip" || return 0
+    lines=$(wc -l <"$tmp/perf.ip")
+    rm "$tmp/perf.ip"
+    measure perf perf script -f -i "$data" --itrace=i1i -F ip -- perfaddr "$bin/ptxed" -j1 --no-inst "$data" \
+        -- perftext "$bin/ptxed" -j1 "$data"
+    echo "\`perf script --itrace=i1i -F ip\` and ptxed on the same recording, hash-O2-cycthr a hundred times in a row"
+    echo "($lines instructions, the same addresses from both), to /dev/null, one thread:"
+    echo
+    echo "| what | s | rate | x perf |"
+    echo "| --- | ---: | ---: | ---: |"
+    row perf "perf script, addresses" "M lines/s" "$lines" perf
+    row perfaddr "ptxed --no-inst: addresses" "M lines/s" "$lines" perf
+    row perftext "ptxed: full disassembly" "M lines/s" "$lines" perf
+    echo
+}
+
 # --- the table ------------------------------------------------------------------
 {
     echo "# Measured"
@@ -198,6 +257,8 @@ linear_rows() {
     row textpipe40 "ptxed, x40, into a pipe, its reader included" "M lines/s" "40 * $insns" ipt40
     row addrpipe40 "ptxed --no-inst, x40, into a pipe, likewise" "M lines/s" "40 * $insns" ipt40
     row dumppipe40 "ptdump, x40, into a pipe, likewise" "M lines/s" "40 * $packets" ipt40
+    row floorpipe40 "- as many bytes as ptxed's of one buffer into a pipe: what the kernel leaves" "M lines/s" "40 * $insns" ipt40
+    row floordump40 "- as many bytes as ptdump's, likewise" "M lines/s" "40 * $packets" ipt40
     row insn "instruction decoder" "M insns/s" "$swept" -
     if [ $have_ipt = 1 ]; then
         row ipt40 "libipt block decoder, x40" "M insns/s" "40 * $insns" ipt40
@@ -208,13 +269,23 @@ linear_rows() {
     echo "The instruction decoder over libc's .text: $(calc '%.0f' "50 * $libc_insns / ${time[libc50]} / 1e6") M insns/s," \
         "$(calc '%.0f' "50 * ${time[capstone1]} / ${time[libc50]}") times as fast as capstone without details."
     echo
-    echo "Seconds that pass, x100, with one thread and with $(nproc):"
+    echo "Seconds that pass, x100, with one thread and with $(nproc). The last column: how much more $(nproc) processes"
+    echo "with one thread each do together than one alone, which is what this machine has to give."
     echo
-    echo "| what | -j1 | -j$(nproc) | times |"
-    echo "| --- | ---: | ---: | ---: |"
-    jobs_row "--quiet" --quiet
-    jobs_row "text" --event:ip
-    jobs_row "--no-inst" --no-inst
+    echo "| what | -j1 | -j$(nproc) | times | machine |"
+    echo "| --- | ---: | ---: | ---: | ---: |"
+    raw_trace=(--raw "$tmp/code:$base" --pt "$tmp/100.pt")
+    jobs_row "--quiet" --quiet "${raw_trace[@]}"
+    jobs_row "text" --event:ip "${raw_trace[@]}"
+    jobs_row "--no-inst" --no-inst "${raw_trace[@]}"
+    if record_hash "$tmp/long.data" 2000; then
+        jobs_row "a recording, --quiet" --quiet "$tmp/long.data"
+        jobs_row "a recording, text" "$tmp/long.data"
+        rm "$tmp/long.data"
+    fi
+    echo
+    records_rows
+    perf_rows
     echo
     if [ -e "$shared/truth/cases" ]; then
         echo "Emulated programs with timing packets, compressed returns, filters and interrupts, each trace"
