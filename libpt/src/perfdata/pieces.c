@@ -93,6 +93,7 @@ static int fill(struct tape *t, struct ptl_perf_piece *p, size_t i, size_t j, ui
     const struct ptl_perf_buffer *b = t->bufs[i];
     struct ptl_perf *perf = t->perf;
     struct spill *joins = &perf->joins;
+    size_t first = i;
 
     p->offset = from;
     p->size = to - from;
@@ -115,6 +116,9 @@ static int fill(struct tape *t, struct ptl_perf_piece *p, size_t i, size_t j, ui
         if (status)
             return status;
     }
+    /* The kernel maps more than is touched, also before it. */
+    for (i = first; i <= j; i++)
+        ptl_perf_release(perf, t->bufs[i]->bytes, t->bufs[i]->size);
     return 0;
 }
 
