@@ -327,7 +327,11 @@ int code_byte(const struct code *code, uint64_t addr, uint8_t *byte)
 
 int code_poke(const struct code *code, uint64_t addr, uint8_t byte)
 {
-    return pwrite(code->mem_fd, &byte, 1, (off_t)addr) == 1 ? 0 : -1;
+    /* A breakpoint that stays would be the end of the program: one failure is no answer. */
+    for (int tries = 0; tries < 2; tries++)
+        if (pwrite(code->mem_fd, &byte, 1, (off_t)addr) == 1)
+            return 0;
+    return -1;
 }
 
 /* --- instructions ---------------------------------------------------------------------- */
