@@ -46,12 +46,12 @@ for _ in 1 2 3; do
     [ -s killed.data ] && partial "killed, $(stat -c %s killed.data) bytes" killed.data
 done
 
-(ulimit -f 20 && exec timeout 100 ptcapture -q --backend step -o limit.data -- ./jumps) >out 2>err
+(ulimit -f 6 && exec timeout 100 ptcapture -q --backend step -o limit.data -- ./jumps) >out 2>err
 check "a limit of file size is a failure" test $? -eq 1
 check "and is said" grep -q 'cannot write limit.data: File too large' err
 partial "cut by the limit" limit.data
 
-if mkdir small && mount -t tmpfs -o size=24k none small 2>/dev/null; then
+if mkdir small && mount -t tmpfs -o size=8k none small 2>/dev/null; then
     timeout 100 ptcapture -q --backend step -o small/full.data -- ./jumps >out 2>err
     check "a full disk is a failure" test $? -eq 1
     check "and is said" grep -q 'No space left' err

@@ -12,6 +12,7 @@ bash "$guest" -b -p >"$tmp/install" 2>&1 || skip "no guest here: $(tail -n 1 "$t
 command -v perf >/dev/null || skip "no perf"
 
 here=$PT_SOURCE/test/record
+umask 022 # what is packed for the guest is for its other users, too
 # A PMU that knows AUX sampling, too: its own cache beside the installed one, built when it is new.
 cache=${FAKE_PT_CACHE:-/var/tmp/fake-pt}
 kernel=$(cat "$cache/kver")
