@@ -2,6 +2,8 @@
 /* capture.c - see capture.h. */
 #include "capture.h"
 
+#include "opts.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,9 +24,8 @@ void capture_error(const struct capture *capture, const char *format, ...)
 
     say_who(capture);
     va_start(ap, format);
-    vfprintf(stderr, format, ap);
+    opts_say(format, ap);
     va_end(ap);
-    fputc('\n', stderr);
 }
 
 void capture_note(const struct capture *capture, const char *format, ...)
@@ -35,9 +36,8 @@ void capture_note(const struct capture *capture, const char *format, ...)
         return;
     say_who(capture);
     va_start(ap, format);
-    vfprintf(stderr, format, ap);
+    opts_say(format, ap);
     va_end(ap);
-    fputc('\n', stderr);
 }
 
 void capture_debug(const struct capture *capture, const char *format, ...)
@@ -48,9 +48,8 @@ void capture_debug(const struct capture *capture, const char *format, ...)
         return;
     say_who(capture);
     va_start(ap, format);
-    vfprintf(stderr, format, ap);
+    opts_say(format, ap);
     va_end(ap);
-    fputc('\n', stderr);
 }
 
 void capture_progress(const struct capture *capture)

@@ -3,14 +3,25 @@
 #include "coverage.h"
 
 #include "json.h"
+#include "plain.h"
 
 #include <errno.h>
 #include <pt/coverage.h>
+#include <stdio.h>
 
 void coverage_take(struct printer *p, struct ptl_decoder *decoder)
 {
     if (p->coverage && decoder && ptl_coverage_add(p->coverage, ptl_decoder_flow(decoder)))
         p->out.error = ENOMEM;
+}
+
+static void put_symbol(struct out *out, const char *name, uint64_t offset)
+{
+    char text[513];
+
+    snprintf(text, sizeof(text), "%s", name);
+    plain_mask(text);
+    out_printf(out, "  %s+0x%llx", text, (unsigned long long)offset);
 }
 
 int coverage_item(struct printer *p, const struct ptl_item *item)
@@ -61,7 +72,7 @@ static void print_block(struct printer *p, const struct ptl_coverage_block *b)
     out_printf(&p->out, "%016llx %12llu %5u %5u", (unsigned long long)b->ip,
                (unsigned long long)b->count, b->ninsn, b->size);
     if (name)
-        out_printf(&p->out, "  %.512s+0x%llx", name, (unsigned long long)offset);
+        put_symbol(&p->out, name, offset);
     out_str(&p->out, "\n");
 }
 
@@ -83,10 +94,10 @@ static void print_edge(struct printer *p, const struct ptl_coverage_edge *e)
     out_printf(&p->out, "%016llx %016llx %12llu", (unsigned long long)e->from,
                (unsigned long long)e->to, (unsigned long long)e->count);
     if (name)
-        out_printf(&p->out, "  %.512s+0x%llx", name, (unsigned long long)offset);
+        put_symbol(&p->out, name, offset);
     name = find_name(p, e->to, e->to_section, e->to_bytes, &offset);
     if (name)
-        out_printf(&p->out, "  %.512s+0x%llx", name, (unsigned long long)offset);
+        put_symbol(&p->out, name, offset);
     out_str(&p->out, "\n");
 }
 

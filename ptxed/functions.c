@@ -4,6 +4,7 @@
 #include "functions.h"
 
 #include "json.h"
+#include "plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,13 +153,15 @@ static void print_json(const struct function *function, struct out *out)
 /* Where there is no symbol nothing is known of entries. */
 static void print_text(const struct function *function, struct out *out, uint64_t sum)
 {
-    char entries[24] = "-";
+    char entries[24] = "-", names[2100];
 
     if (function->name)
         snprintf(entries, sizeof(entries), "%llu", (unsigned long long)function->entries);
-    out_printf(out, "%12llu %6.2f%% %11s  %.1024s (%.1024s)\n", (unsigned long long)function->insns,
-               100 * (double)function->insns / (double)sum, entries,
-               function->name ? function->name : "[no symbol]", file_of(function));
+    snprintf(names, sizeof(names), "%.1024s (%.1024s)",
+             function->name ? function->name : "[no symbol]", file_of(function));
+    plain_mask(names);
+    out_printf(out, "%12llu %6.2f%% %11s  %s\n", (unsigned long long)function->insns,
+               100 * (double)function->insns / (double)sum, entries, names);
 }
 
 /* The numbers are places, so the table is sorted once, at the end. */

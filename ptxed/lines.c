@@ -3,6 +3,7 @@
 #include "lines.h"
 
 #include "json.h"
+#include "plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ static void add_symbol(struct out *text, const struct line_style *style,
         return;
     n = snprintf(text->buf + text->len, SYMBOL_MAX + 32, " <%.*s+0x%llx>", SYMBOL_MAX, name,
                  (unsigned long long)offset);
+    plain_mask(text->buf + text->len);
     text->len += (size_t)n;
 }
 

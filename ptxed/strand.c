@@ -4,6 +4,7 @@
 
 #include "coverage.h"
 #include "json.h"
+#include "plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,8 +227,10 @@ static void make_lead(struct strand *s)
     const char *comm = fields & FIELD_COMM ? comm_of(s) : NULL;
     char *p = s->lead, *end = s->lead + sizeof(s->lead);
 
-    if (fields & FIELD_COMM)
+    if (fields & FIELD_COMM) {
         p += snprintf(p, (size_t)(end - p), "%.16s ", comm ? comm : "?");
+        plain_mask(s->lead);
+    }
     if (fields & FIELD_PID)
         p += snprintf(p, (size_t)(end - p), "%d%s", (int)s->state.pid,
                       fields & FIELD_TID ? "/" : " ");

@@ -3,16 +3,27 @@
 #include "opts.h"
 
 #include "out.h"
+#include "plain.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <pt/version.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define LEAVE        1 /* exit status 0, plus 1 */
 #define USAGE_FAILED 3 /* exit status 2, plus 1 */
+
+void opts_say(const char *format, va_list ap)
+{
+    char text[8192];
+
+    if (vsnprintf(text, sizeof(text), format, ap) < 0)
+        return;
+    plain_mask(text);
+    fputs(text, stderr);
+    fputc('\n', stderr);
+}
 
 void opts_error(const char *prog, const char *format, ...)
 {
@@ -20,9 +31,8 @@ void opts_error(const char *prog, const char *format, ...)
 
     fprintf(stderr, "%s: ", prog);
     va_start(ap, format);
-    vfprintf(stderr, format, ap);
+    opts_say(format, ap);
     va_end(ap);
-    fputc('\n', stderr);
 }
 
 /* --- finding an option ---------------------------------------------------- */

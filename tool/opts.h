@@ -9,6 +9,7 @@
 #ifndef TOOL_OPTS_H
 #define TOOL_OPTS_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,6 +71,8 @@ void opts_list(const struct opts *opts);
 
 /* "prog: " + message + newline to stderr. */
 void opts_error(const char *prog, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Message + newline to stderr, control characters masked: names in it may come from a file. */
+void opts_say(const char *format, va_list ap) __attribute__((format(printf, 1, 0)));
 
 /* The one reader of numbers: decimal, 0x or 0 before it, and a unit behind it (B, K, M, G, T:
  * powers of 1024). *end points behind it. Returns 0, or -1 if it is no number or does not fit. */

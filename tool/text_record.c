@@ -6,6 +6,8 @@
  */
 #include "text_record.h"
 
+#include "plain.h"
+
 #define FIELDS 12
 
 struct field {
@@ -134,8 +136,10 @@ static const struct row *find_row(const struct ptl_record *record, int all)
 
 static void put_name(struct out *out, const char *name)
 {
-    for (; *name; name++) {
-        if ((unsigned char)*name < ' ' || *name == 0x7f)
+    for (int control = 0; *name; name++, control -= control > 0) {
+        if (!control)
+            control = plain_control(name);
+        if (control)
             out_printf(out, "\\x%02x", (unsigned)(unsigned char)*name);
         else
             out_char(out, *name);

@@ -40,6 +40,31 @@ for name in dir/up/code dir/away/code dir/loop/code ../outside/code "../../../..
     if reads; then fail "$name leads out of the sysroot"; else echo "ok: $name stays below the sysroot"; fi
 done
 
+# --- names on terminals: no escape sequences, no lines of their own -----------------------------
+escapes=$(printf '\033\\|\302\233')
+plain() { # NAME COMMAND...
+    local name=$1
+    shift
+    timeout 20 "$@" >out 2>err
+    if cat out err | LC_ALL=C grep -qa "$escapes\|^ptxed: all is well"; then
+        fail "$name prints control characters"
+    else
+        check "$name: names are plain" test -s out -o -s err
+    fi
+}
+mapped "/evil/$(printf '\033[2J\302\233x\nptxed: all is well')"
+plain 'ptxed' ptxed named.data
+plain 'ptxed, records' ptxed --sb:compact named.data
+plain 'ptdump, records' ptdump --sb:verbose named.data
+ptdump --extract-aux named named.data
+printf '.globl _start\n_start: .incbin "plain"\n' >symbol.s
+gcc -w -static -nostdlib -Wl,-Ttext=0x401000 -o symbol.elf symbol.s || fail "symbol.s"
+LC_ALL=C sed 's/_start/_\x1b[2Jt/g' symbol.elf >evil.elf
+plain 'symbols' ptxed --symbols --elf evil.elf --pt named-aux-idx0.bin
+check "symbols are there" grep -q '<_' out
+plain 'functions' ptxed --quiet --stat:functions --elf evil.elf --pt named-aux-idx0.bin
+plain 'coverage' ptxed --symbols --coverage --elf evil.elf --pt named-aux-idx0.bin
+
 # --- special files ----------------------------------------------------------------------------
 mkdir root/special
 mapped /special/code

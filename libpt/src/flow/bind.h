@@ -156,11 +156,11 @@ void ptl__bind_modes(struct ptl__bind *b, enum ptl__place place, uint64_t ip);
 int ptl__bind_psb(struct ptl__bind *b, const struct ptl_packet *packet);
 /* The PSB+ at `at`, with no step made of it. Returns 0 if it is wrong, or more than states: then
  * nothing has been read. */
-int ptl__bind_psb_quick(struct ptl__bind *b, const uint8_t *at, struct ptl__psbplus *states);
+int ptl__bind_psb_quick(struct ptl__bind *b, const uint8_t *at, struct ptl__psbplus *p);
 /* - and then the steps, after all. */
-void ptl__bind_psb_steps(struct ptl__bind *b, const struct ptl__psbplus *states);
+void ptl__bind_psb_steps(struct ptl__bind *b, const struct ptl__psbplus *p);
 /* The mode in it. */
-uint8_t ptl__psb_mode(const struct ptl__psbplus *states);
+uint8_t ptl__psb_mode(const struct ptl__psbplus *p);
 int ptl__bind_mnt(struct ptl__bind *b);
 int ptl__bind_ovf(struct ptl__bind *b, const struct ptl_packet *packet);
 int ptl__bind_cfe(struct ptl__bind *b, const struct ptl_packet *packet);
