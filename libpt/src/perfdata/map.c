@@ -16,6 +16,8 @@
 
 #define HEAP_MAX ((size_t)4 << 20) /* a spill larger than this goes to a file */
 #define BLOCK    ((size_t)256 << 10)
+/* So much the kernel maps around a byte of a file that is touched, also before it. */
+#define AROUND ((uint64_t)64 << 10)
 
 static int fail(struct ptl_perf_problem *problem, int status, const char *what)
 {
@@ -151,7 +153,8 @@ int ptl__view_release(const struct view *view, const uint8_t *bytes, uint64_t le
 
     if (!view->mapped || bytes < view->bytes || (uint64_t)(bytes - view->bytes) >= view->len)
         return 0;
-    at = (uint64_t)(bytes - view->bytes) / page * page;
+    at = (uint64_t)(bytes - view->bytes);
+    at = (at > AROUND ? at - AROUND : 0) / page * page;
     len += (uint64_t)(bytes - view->bytes) - at;
     if (len > view->len - at)
         len = view->len - at;
