@@ -18,13 +18,17 @@ cache=${FAKE_PT_CACHE:-/var/tmp/fake-pt}
 kernel=$(cat "$cache/kver")
 own=$cache/libpt
 mkdir -p "$own/source" "$own/$kernel"
-ln -sf "$cache/$kernel/"{vmlinuz,kernel,perf.cpio} "$own/$kernel/"
-cp "$cache/kver" "$own/"
-cp -p "$shared/fake-pt/"{Kbuild,init,run.sh} "$own/source/"
+# Another test may be using it: what is right already stays.
+copy() { cmp -s "$1" "$2" || cp -p "$1" "$2"; }
+for file in vmlinuz kernel perf.cpio; do
+    [ -e "$own/$kernel/$file" ] || ln -sf "$cache/$kernel/$file" "$own/$kernel/"
+done
+copy "$cache/kver" "$own/kver"
+for file in Kbuild init run.sh; do copy "$shared/fake-pt/$file" "$own/source/$file"; done
 sed -e "/^static int __init fpt_init/e cat '$here/fake_pt_sampling.h'" \
     -e '/return perf_pmu_register(/i if (sampling_init(&fpt_pmu)) return -EINVAL;' \
     "$shared/fake-pt/fake_intel_pt.c" >"$tmp/fake_intel_pt.c"
-cmp -s "$tmp/fake_intel_pt.c" "$own/source/fake_intel_pt.c" || cp "$tmp/fake_intel_pt.c" "$own/source/"
+copy "$tmp/fake_intel_pt.c" "$own/source/fake_intel_pt.c"
 export FAKE_PT_CACHE=$own
 guest=$own/source/run.sh
 
