@@ -15,9 +15,9 @@
 int main(int argc, char **argv)
 {
     unsigned long long left = argc == 2 ? strtoull(argv[1], NULL, 0) : 0;
-    char *buffer = malloc(BUFFER);
+    static char buffer[BUFFER];
 
-    if (!left || !buffer) {
+    if (!left) {
         fprintf(stderr, "usage: bench_write BYTES\n");
         return 2;
     }
@@ -30,6 +30,5 @@ int main(int argc, char **argv)
             return 1;
         left -= n > 0 ? (unsigned long long)n : 0;
     }
-    free(buffer);
     return 0;
 }
