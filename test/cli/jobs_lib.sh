@@ -10,7 +10,10 @@ run() {
 }
 # equal NAME A B: did two runs say the same?
 equal() {
-    if cmp -s "$tmp/$2.out" "$tmp/$3.out" && cmp -s "$tmp/$2.err" "$tmp/$3.err" &&
+    # Two that are refused alike prove nothing.
+    if [ "$(cat "$tmp/$2.status")" = 2 ] && [ ! -s "$tmp/$2.out" ]; then
+        fail "$1: refused: $(head -1 "$tmp/$2.err")"
+    elif cmp -s "$tmp/$2.out" "$tmp/$3.out" && cmp -s "$tmp/$2.err" "$tmp/$3.err" &&
         cmp -s "$tmp/$2.status" "$tmp/$3.status"; then
         echo "ok: $1"
     else
