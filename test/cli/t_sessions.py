@@ -4,7 +4,7 @@
 what it prints must be what stands there.
 
 A line "$ COMMAND" is run by bash, the lines below are what it must print (stdout and stderr). Blocks of
-one file share a directory. What differs from run to run may: numbers of four digits and more (also
+one file share a directory. What differs from run to run may: sizes, numbers of four digits and more (also
 with a point), hexadecimal ones of eight and more, the directory, and a line "..." stands for any number
 of lines. `cat FILE` as the first mention of a file makes it.
 """
@@ -42,11 +42,11 @@ def without_hardware(line):
 
 
 # A number as it stands there, and what may stand in its place.
-variable = re.compile(r'0x[0-9a-f]{4,}|\b[0-9a-f]{8,}\b|\b\d+\.\d+\b|\b\d{4,}\b'
+variable = re.compile(r'\b[0-9.]+ ([KM]iB|bytes)\b|0x[0-9a-f]{4,}|\b[0-9a-f]{8,}\b|\b\d+\.\d+\b|\b\d{4,}\b'
                       r'|(?<=: 0-)[0-9a-f]+|(?<=tsc        )[0-9a-f]+|(?<=tma        )[0-9a-f, ]+'
                       r'|(?<=piece 1 of )\d+|(?<=cpu )\d+|(?<=, )\d+(?= wake-ups)|(?<=cbr        )[0-9a-f]+'
                       r'|(?<=\()/\S+(?=\))')
-free = r'(0x)?[0-9a-f.]+|[0-9a-f]+, [0-9a-f]+|/\S+'
+free = r'[0-9.]+ ([KM]iB|bytes)|(0x)?[0-9a-f.]+|[0-9a-f]+, [0-9a-f]+|/\S+'
 
 
 def pattern(line):

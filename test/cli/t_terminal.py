@@ -29,7 +29,8 @@ def check(what, good):
 
 def run(command, stdout, stderr, stalls=0, env=None):
     """Run with each of the two on a terminal ("tty") or a pipe. Returns what both got. The reader of a
-    pipe stalls that often for more than a second, after a part of the output."""
+    pipe stalls that often for more than a second, each time after more output than a segment has and a
+    pipe holds: so one has ended before, and one ends behind it."""
     ends = {}
     for name, kind in (("out", stdout), ("err", stderr)):
         ends[name] = pty.openpty() if kind == "tty" else os.pipe()
@@ -52,7 +53,7 @@ def run(command, stdout, stderr, stalls=0, env=None):
                 continue
             if left[fd] == "out":
                 read += len(data)
-                if stalls and read > 300000:
+                if stalls and read > 3000000:
                     time.sleep(1.2)
                     stalls, read = stalls - 1, 0
             got[left[fd]].append(data)
@@ -74,13 +75,13 @@ with tempfile.TemporaryDirectory() as tmp:
         for _ in range(40):
             out.write(psb + b"\xfe" * 6000)
         out.write(b"\x05")  # an error
-    decode = [PTXED, "--no-inst", "--raw", "code:0x1000", "--pt", "trace"]
+    decode = [PTXED, "--no-inst", "--segment-size", "8K", "--raw", "code:0x1000", "--pt", "trace"]
     for env in ASKED:
         text, err = run([PTXED, "--raw", "code:0x1000", "--pt", "trace:0-100"], "tty", "tty", env=env)
         check("ptxed on a terminal, %s" % env, b"jne" in text and ESCAPE not in text + err and b" %" not in err)
         text, err = run([PTDUMP, "trace:0-100"], "tty", "tty", env=env)
         check("ptdump on a terminal, %s" % env, b"psbend" in text and ESCAPE not in text + err)
-    text, err = run(decode, "pipe", "tty", stalls=4)
+    text, err = run(decode, "pipe", "tty", stalls=3)
     shown = re.findall(rb"\r *(\d+) % ", err)
     check("ptxed: progress on a terminal (%s)" % shown, len(shown) > 0)
     check("ptxed: it rises to 100 at the most", [int(x) for x in shown] == sorted(min(int(x), 100) for x in shown))
