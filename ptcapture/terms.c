@@ -123,7 +123,7 @@ static int unknown_term(const struct pmu *pmu, const char *name, char *error, si
 
     terms_list(pmu, valid, sizeof(valid));
     snprintf(error, size,
-             "unknown term '%s' for pmu '%s'\nvalid terms: %s,config,config1,config2,name", name,
+             "unknown term '%s' for pmu '%s'; valid terms: %s,config,config1,config2,name", name,
              pmu->name, valid);
     return -1;
 }

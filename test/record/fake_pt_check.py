@@ -184,7 +184,7 @@ def inside(addresses, name):
 # Recordings that must not begin: exit status, and what the message must name.
 REFUSED = {
     "bad_period": (2, r"psb_period.*Valid values are: 0-5"),
-    "bad_term": (2, r"unknown term 'foo'.*\nvalid terms: .*psb_period"),
+    "bad_term": (2, r"unknown term 'foo'.*; valid terms: .*psb_period"),
     "bad_symbol": (1, r'no function "nosuch" in /in/helper_busy'),
     "bad_action": (1, r'unknown action "filtr". Valid are filter'),
     "bad_many": (1, r"the kernel refuses .*fewer ranges"),
