@@ -74,7 +74,9 @@ quiet() {
         # shellcheck disable=SC2086
         perf $what -f -i "$file" >said 2>err </dev/null
         check "$file: perf $what" [ $? -eq 0 ]
-        check "$file: perf $what says nothing else" [ ! -s err ]
+        # Killed before the first block ended, there may be a trace without a sample.
+        sed -i '/has no samples/d' err
+        check "$file: perf $what says nothing else ($(head -c 200 err))" [ ! -s err ]
     done
     check "$file: perf knows the event" sh -c "perf evlist -f -i $file | grep -q ^intel_pt/"
 }
@@ -112,12 +114,12 @@ check "a process that does not exist" grep -q 'cannot attach to 999999999' err
 python3 -c 'import os, time
 child = os.fork() or os._exit(0)
 print(child, flush=True)
-time.sleep(600)' >zombie & parent=$!
+time.sleep(60)' >zombie 2>/dev/null & parent=$!
 for _ in $(seq 300); do
     grep -q '^State:.Z' "/proc/$(cat zombie)/status" 2>/dev/null && break
     sleep 0.1
 done
-ptcapture -q --backend step -o none -p "$(cat zombie)" 2>err
+timeout 60 ptcapture -q --backend step -o none -p "$(cat zombie)" 2>err
 check "a process that has ended already" [ $? -eq 1 ]
 check "and it says so" grep -q 'nothing to record: the targets have ended' err
 kill $parent
