@@ -6,6 +6,7 @@
 # them, at low priority. Its output comes when it has ended.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
+umask 022 # packages and the guest have other users, too
 
 jobs=${JOBS:-$(nproc)}
 [ "$jobs" -ge 2 ] || jobs=2
