@@ -2,6 +2,7 @@
 /* perf.data: what the writer writes the reader reads; killed, cut and damaged files. */
 #include "perfmaker.h"
 
+#include "perfdata/internal.h"
 #include "perfdata/skim.h"
 
 /* Types of the records, "3 11 71". */
@@ -179,6 +180,31 @@ static int is_prefix(const char *part, const char *whole)
     return !strncmp(part, whole, strlen(part));
 }
 
+/* Of those whose places are kept, the same are found as by looking at all. */
+static void same_places(const struct ptl_perf *perf, uint64_t types)
+{
+    static struct ptl__skim few, all;
+    struct ptl_perf_record want, got;
+    unsigned count = 0;
+
+    ptl__skim_begin(&few, perf, types);
+    ptl__skim_begin(&all, perf, 0);
+    while (ptl__skim_next(&all, &want) > 0) {
+        if (want.record.type >= PTL_REC_USER || !(types >> want.record.type & 1))
+            continue;
+        count++;
+        assert_int_equal(ptl__skim_next(&few, &got), 1);
+        assert_int_equal(got.offset, want.offset);
+        assert_ptr_equal(got.bytes, want.bytes);
+        assert_int_equal(got.record.type, want.record.type);
+        assert_int_equal(got.record.size, want.record.size);
+        assert_ptr_equal(got.event, want.event);
+        assert_memory_equal(few.copy, want.bytes, want.record.size);
+    }
+    assert_int_equal(ptl__skim_next(&few, &got), 0);
+    assert_true(count >= 9);
+}
+
 /* Records are skimmed through a window over the file, which moves in the middle of records of all
  * kinds, those with trace behind them too: each is what the iterator over the mapping says. */
 static void skim(unsigned before)
@@ -201,6 +227,8 @@ static void skim(unsigned before)
         struct iovec part = {bytes, 8 + 8 * (i % 2)};
 
         ring(&m, &in, i & 1, DUMMY_ID + (i & 1), SIZE_MAX);
+        if (i % 80 == 3)
+            aux(&m, i & 1, 0, 0, PTL_AUX_PARTIAL);
         if (i >= before)
             assert_int_equal(ptl_perf_write_auxtrace(m.w, &auxtrace, &part, 1), 0);
     }
@@ -220,6 +248,9 @@ static void skim(unsigned before)
     }
     assert_int_equal(ptl__skim_next(&skim, &got), 0);
     assert_true(count > 1600);
+    assert_int_equal(perf->unindexed, 0);
+    same_places(perf, UINT64_C(1) << PTL_REC_AUX);
+    same_places(perf, PTL__SKIM_INDEXED);
     ptl_perf_close(perf);
     ptl_perf_writer_free(m.w);
     close(m.fd);

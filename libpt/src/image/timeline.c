@@ -152,9 +152,12 @@ const struct ptl__lane *ptl__timeline_lane(const struct ptl_timeline *timeline, 
 
 static struct ptl__lane *lane_for(struct ptl_timeline *timeline, uint32_t id)
 {
-    size_t i = lane_index(timeline, id);
     struct ptl__lane *lane;
+    size_t *known = &timeline->known_lane[id % PTL__KNOWN_LANES], i = *known;
 
+    if (i < timeline->nlanes && timeline->lane[i].id == id)
+        return &timeline->lane[i];
+    *known = i = lane_index(timeline, id);
     if (i < timeline->nlanes && timeline->lane[i].id == id)
         return &timeline->lane[i];
     if (ptl__grow((void **)&timeline->lane, &timeline->lanes_cap, timeline->nlanes + 1, MAX_ROWS,
@@ -175,7 +178,8 @@ int ptl_timeline_switch(struct ptl_timeline *timeline, uint32_t lane, uint64_t w
     if (!timeline || (space != PTL_TIMELINE_NONE && space >= timeline->nspaces))
         return PTL_INVALID;
     l = lane_for(timeline, lane);
-    if (!l || ptl__grow((void **)&l->row, &l->cap, l->n + 1, MAX_ROWS, sizeof(*l->row)) < 0)
+    if (!l || (l->n == l->cap &&
+               ptl__grow((void **)&l->row, &l->cap, l->n + 1, MAX_ROWS, sizeof(*l->row)) < 0))
         return PTL_NOMEM;
     if (l->n && when < l->row[l->n - 1].when)
         when = l->row[l->n - 1].when;

@@ -42,6 +42,8 @@ struct ptl__tl_space {
     uint32_t parent;    /* or PTL_TIMELINE_NONE */
 };
 
+#define PTL__KNOWN_LANES 16
+
 struct ptl_timeline {
     struct ptl_space *base; /* may be NULL */
     struct ptl__map_rows kernel;
@@ -49,6 +51,7 @@ struct ptl_timeline {
     size_t nspaces, spaces_cap;
     struct ptl__lane *lane;
     size_t nlanes, lanes_cap;
+    size_t known_lane[PTL__KNOWN_LANES]; /* where those lie that had switches lately */
     unsigned flags;
 };
 

@@ -6,8 +6,8 @@
  *   segments   runs of whole records in file order: parts of streams, or unzipped bytes
  *   spill      bytes that had to be made: unzipped records, trace joined across buffers
  *
- * Opening walks all records once for structure (walk.c) and once for AUX (aux.c), then
- * nothing changes any more.
+ * Opening walks all records once for structure (walk.c), then looks at those that tell of AUX
+ * data (aux.c), by the places that the walk kept; then nothing changes any more.
  */
 #ifndef LIBPT_PERFDATA_INTERNAL_H
 #define LIBPT_PERFDATA_INTERNAL_H
@@ -82,6 +82,11 @@ struct index_row { /* ID_INDEX */
     uint32_t idx;
 };
 
+struct place_row { /* a record */
+    uint64_t at;   /* in its segment */
+    size_t segment;
+};
+
 struct join_row { /* a piece whose bytes are in the joins */
     size_t piece;
     uint64_t at;
@@ -101,6 +106,11 @@ struct ptl_perf {
     uint8_t unzip_refused;
 
     uint64_t plain; /* records of the kernel that are not compressed */
+    /* Where those of the types PTL__SKIM_INDEXED are, so that nobody reads all the others to
+     * find them again. */
+    struct place_row *places;
+    size_t place_count, place_cap;
+    uint8_t unindexed; /* there are too many, or they are in compressed ones */
 
     struct event_set set;
 

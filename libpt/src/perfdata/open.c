@@ -261,7 +261,8 @@ void ptl_perf_close(struct ptl_perf *perf)
     ptl__spill_close(&perf->joins);
     void *arrays[] = {perf->streams,   perf->segments,   perf->buffers,   perf->notes,
                       perf->build_ids, perf->index_rows, perf->queues,    perf->pieces,
-                      perf->problems,  perf->kept,       perf->directory, perf->join_rows};
+                      perf->problems,  perf->kept,       perf->directory, perf->join_rows,
+                      perf->places};
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
         ptl__free(arrays[i]);
     ptl__free(perf);

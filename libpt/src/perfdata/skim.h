@@ -41,12 +41,17 @@ struct ptl__skim {
     const struct ptl_perf *perf;
     struct ptl_perf_iter iter;
     uint64_t types;                     /* 1 << PTL_REC_*: only these; 0: all */
+    size_t place;                       /* the next one, if the places of all these are known */
     const uint8_t *copy;                /* the record at hand, until the next call */
     const struct ptl_perf_event *event; /* of the record before */
     uint64_t identifier;
     struct ptl__look look;
 };
 
+/* What opening keeps the places of: to look for these alone reads nothing else. */
+#define PTL__SKIM_INDEXED                                                                          \
+    (PTL__SKIM_MMAPS | UINT64_C(1) << PTL_REC_LOST | UINT64_C(1) << PTL_REC_AUX |                  \
+     UINT64_C(1) << PTL_REC_LOST_SAMPLES)
 #define PTL__SKIM_MMAPS (UINT64_C(1) << PTL_REC_MMAP | UINT64_C(1) << PTL_REC_MMAP2)
 
 void ptl__skim_begin(struct ptl__skim *skim, const struct ptl_perf *perf, uint64_t types);

@@ -13,6 +13,7 @@
 #define UNZIP_BLOCK ((size_t)128 << 10)
 #define PEEK        4096
 #define LONG_TRACE  ((uint64_t)128 << 10)
+#define PLACES_MAX  ((size_t)1 << 18)
 
 /* How far the unzipped bytes hold whole records. */
 struct framing {
@@ -184,6 +185,7 @@ static int unzip(struct walk *w, uint64_t at, struct ptl_span in)
         return 0;
     if (GROW(perf->segments, perf->segment_cap, perf->segment_count))
         return PTL_NOMEM;
+    perf->unindexed = 1;
     s = &perf->segments[perf->segment_count++];
     memset(s, 0, sizeof(*s));
     s->spilled = begin;
@@ -339,6 +341,24 @@ static int one_user(struct walk *w, uint64_t at, size_t size, uint64_t next)
     return status ? status : unzip(w, at, record.u.compressed);
 }
 
+/* A record of the kernel, in the segment that is being built. */
+static int one_plain(struct walk *w, uint64_t at, uint32_t type)
+{
+    struct ptl_perf *perf = w->perf;
+
+    perf->plain++;
+    if (!(PTL__SKIM_INDEXED >> (type & 63) & 1) || perf->unindexed)
+        return 0;
+    if (perf->place_count == PLACES_MAX) {
+        perf->unindexed = 1;
+        return 0;
+    }
+    if (GROW(perf->places, perf->place_cap, perf->place_count))
+        return PTL_NOMEM;
+    perf->places[perf->place_count++] = (struct place_row){at - w->raw, perf->segment_count};
+    return 0;
+}
+
 static void damaged(struct walk *w, uint64_t at, int size)
 {
     struct ptl_perf *perf = w->perf;
@@ -363,6 +383,7 @@ static int walk_stream(struct walk *w)
         const uint8_t *p = record_at(w, at);
         int size = ptl_record_size(p, end - at);
         uint64_t behind, next;
+        uint32_t type;
         if (size < 0) {
             damaged(w, at, size);
             break;
@@ -375,11 +396,9 @@ static int walk_stream(struct walk *w)
                                (unsigned long long)(end - next), (unsigned long long)behind);
             behind = end - next;
         }
-        status = 0;
-        if (ptl__load32(p) >= PTL_REC_USER)
-            status = one_user(w, at, (size_t)size, next + behind);
-        else
-            w->perf->plain++;
+        type = ptl__load32(p);
+        status = type >= PTL_REC_USER ? one_user(w, at, (size_t)size, next + behind)
+                                      : one_plain(w, at, type);
         if (!status && behind >= LONG_TRACE && w->stream->view.file)
             status = skip_trace(w, next, next + behind);
         else

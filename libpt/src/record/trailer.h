@@ -18,6 +18,10 @@ static inline size_t ptl__trailer_bytes(uint64_t have)
                 !!(have & PTL_SAMPLE_CPU) + !!(have & PTL_SAMPLE_IDENTIFIER));
 }
 
+/* What perf asks for when it traces. */
+#define PTL__TRAILER_USUAL                                                                         \
+    (PTL_SAMPLE_TID | PTL_SAMPLE_TIME | PTL_SAMPLE_CPU | PTL_SAMPLE_IDENTIFIER)
+
 /* The trailer of the record of `size` bytes at `buf`, which is no SAMPLE and not perf's own. It is
  * read backwards: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER stand in this order as far as they are
  * there (linux/perf_event.h, struct sample_id). Returns its size; 0: it has none, or is too short.
@@ -28,6 +32,15 @@ static inline size_t ptl__trailer_read(struct ptl_sample_id *id, const uint8_t *
     uint64_t have = layout && !layout->no_trailer ? layout->sample_type & PTL_SAMPLE_TRAILER : 0;
     const uint8_t *end = buf + size, *p = end;
 
+    if (have == PTL__TRAILER_USUAL && size >= PTL_RECORD_HEADER + 32) {
+        *id = (struct ptl_sample_id){.have = PTL__TRAILER_USUAL,
+                                     .pid = ptl__load32(end - 32),
+                                     .tid = ptl__load32(end - 28),
+                                     .time = ptl__load64(end - 24),
+                                     .cpu = ptl__load32(end - 16),
+                                     .identifier = ptl__load64(end - 8)};
+        return 32;
+    }
     *id = (struct ptl_sample_id){.have = (uint32_t)have};
     if (size < PTL_RECORD_HEADER + ptl__trailer_bytes(have))
         return 0;

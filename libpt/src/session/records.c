@@ -5,7 +5,6 @@
  */
 #include "base/alloc.h"
 #include "perfdata/skim.h"
-#include "record/trailer.h"
 #include "session/session.h"
 #include "sideband/sideband.h"
 
@@ -80,17 +79,13 @@ static int tell_tasks(struct fill *fill, struct ptl_sideband *sb)
 /* --- one sideband --------------------------------------------------------------------------- */
 
 /* What the record says of losses, and of what runs where. */
-static void listen(struct fill *fill, struct ptl_perf_record *record, const uint8_t *copy,
-                   int sched_switch)
+static void listen(struct fill *fill, struct ptl_perf_record *record,
+                   const struct ptl_sample_id *id, int sched_switch)
 {
-    struct ptl_sample_id id;
-
     switch (record->record.type) {
     case PTL_REC_SWITCH:
     case PTL_REC_SWITCH_CPU_WIDE:
-        if (ptl__trailer_read(&id, copy, record->record.size,
-                              record->event ? &record->event->layout : NULL))
-            note_told(fill, &id);
+        note_told(fill, id);
         return;
     case PTL_REC_SAMPLE:
         if (!sched_switch)
@@ -111,6 +106,7 @@ static int add_records(struct fill *fill, struct ptl_sideband *sb, uint32_t sour
 {
     struct ptl__skim *skim = ptl__malloc(sizeof(*skim));
     struct ptl_perf_record record;
+    struct ptl_sample_id id;
     int status = skim ? 0 : PTL_NOMEM;
 
     if (skim)
@@ -119,11 +115,11 @@ static int add_records(struct fill *fill, struct ptl_sideband *sb, uint32_t sour
     while (status == 0 && ptl__skim_next(skim, &record) > 0) {
         int sched_switch = is_sched_switch(&record);
 
-        if (first)
-            listen(fill, &record, skim->copy, sched_switch);
         status = ptl__sb_add(sb, source, record.bytes, skim->copy, record.record.size,
                              record.offset, record.event ? &record.event->layout : NULL,
-                             sched_switch ? PTL_SB_SCHED_SWITCH : 0);
+                             sched_switch ? PTL_SB_SCHED_SWITCH : 0, &id);
+        if (first)
+            listen(fill, &record, &id, sched_switch);
     }
     ptl__free(skim);
     return status;

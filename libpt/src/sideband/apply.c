@@ -339,7 +339,7 @@ static int poke_back(struct ptl_sideband *sb)
 {
     int status = 0;
 
-    for (size_t i = sb->items_count; i-- > 0 && status >= 0;) {
+    for (size_t i = sb->has_pokes ? sb->items_count : 0; i-- > 0 && status >= 0;) {
         struct at at = {.sb = sb, .item = &sb->items[i]};
 
         if (at.item->type == PTL_REC_TEXT_POKE && ptl__sb_decode(at.item, &at.rec) == 0)
@@ -485,7 +485,8 @@ int ptl__sb_apply(struct ptl_sideband *sb)
     if (status >= 0)
         status = ptl__sb_bpf_untold(sb);
     for (size_t i = 0; i < sb->items_count && status >= 0; i++) {
-        status = apply_jits(sb, sb->items[i].tsc - (sb->items[i].tsc != 0));
+        if (sb->jits_done < sb->jits_count)
+            status = apply_jits(sb, sb->items[i].tsc - (sb->items[i].tsc != 0));
         if (status >= 0)
             status = apply_item(&at, &sb->items[i]);
     }

@@ -195,11 +195,11 @@ static int time_of(const struct item *item, const uint8_t *bytes, size_t len, ui
     return 1;
 }
 
-static void stamp(struct source *source, struct item *item, const uint8_t *copy, size_t len)
+static void stamp(struct source *source, struct item *item, int have_time, uint64_t time)
 {
-    uint64_t time, tsc;
+    uint64_t tsc;
 
-    if (time_of(item, copy, len, &time)) {
+    if (have_time) {
         tsc = ptl__sb_ticks(source, time);
         tsc = tsc > source->tsc_offset ? tsc - source->tsc_offset : 0;
     } else {
@@ -228,47 +228,66 @@ static int matters(const struct ptl_sideband *sb, const struct item *item)
     return item->type < 64 && (types >> item->type & 1);
 }
 
+static struct item *add_item(struct ptl_sideband *sb, const struct item *item)
+{
+    struct item *to = MORE(sb, items);
+
+    if (!to)
+        return NULL;
+    *to = *item;
+    sb->items_count++;
+    return to;
+}
+
 /* A switch, if it is whole: what is wrong with others is found later. Out tells the next task, in
  * the one that comes; without a task it says nothing. */
 static void read_switch(const struct source *source, struct item *item, const uint8_t *copy,
-                        size_t len)
+                        size_t len, const struct ptl_sample_id *id, size_t trailer)
 {
     size_t body = item->type == PTL_REC_SWITCH_CPU_WIDE ? 8 : 0;
     int out = (ptl__load16(copy + 4) & PTL_MISC_SWITCH_OUT) != 0;
-    struct ptl_sample_id id;
-    size_t trailer = ptl__trailer_read(&id, copy, len, item->layout);
 
     if (len != PTL_RECORD_HEADER + body + trailer || len != ptl__load16(copy + 6))
         return;
-    item->u.to.lane = ptl__sb_lane_of(source, &id);
+    item->u.to.lane = ptl__sb_lane_of(source, id);
     if (out && body) {
         item->u.to.pid = ptl__load32(copy + PTL_RECORD_HEADER);
         item->u.to.tid = ptl__load32(copy + PTL_RECORD_HEADER + 4);
         item->flags |= ITEM_SWITCH;
-    } else if (!out && id.have & PTL_SAMPLE_TID) {
-        item->u.to.pid = id.pid;
-        item->u.to.tid = id.tid;
+    } else if (!out && id->have & PTL_SAMPLE_TID) {
+        item->u.to.pid = id->pid;
+        item->u.to.tid = id->tid;
         item->flags |= ITEM_SWITCH;
     } else {
         item->flags |= ITEM_IDLE;
     }
 }
 
-static int add_item(struct ptl_sideband *sb, struct item *item, const uint8_t *copy, size_t len)
+/* Its trailer is read but once. */
+static int add_switch(struct ptl_sideband *sb, struct item *item, const uint8_t *copy, size_t len,
+                      struct ptl_sample_id *id)
 {
-    struct item *to;
+    struct source *source = &sb->sources[item->source];
+    size_t trailer = ptl__trailer_read(id, copy, len, item->layout);
+
+    if (!trailer)
+        id->have = 0;
+    stamp(source, item, (id->have & PTL_SAMPLE_TIME) != 0, id->time);
+    read_switch(source, item, copy, len, id, trailer);
+    return add_item(sb, item) ? 0 : PTL_NOMEM;
+}
+
+static int add_other(struct ptl_sideband *sb, struct item *item, const uint8_t *copy, size_t len)
+{
+    uint64_t time = 0;
+    int have_time;
 
     if (!matters(sb, item))
         return 0;
-    to = MORE(sb, items);
-    if (!to)
-        return PTL_NOMEM;
-    stamp(&sb->sources[item->source], item, copy, len);
-    if (item->type == PTL_REC_SWITCH || item->type == PTL_REC_SWITCH_CPU_WIDE)
-        read_switch(&sb->sources[item->source], item, copy, len);
-    *to = *item;
-    sb->items_count++;
-    return 0;
+    have_time = time_of(item, copy, len, &time);
+    stamp(&sb->sources[item->source], item, have_time, time);
+    sb->has_pokes |= item->type == PTL_REC_TEXT_POKE;
+    return add_item(sb, item) ? 0 : PTL_NOMEM;
 }
 
 void ptl__sb_reserve(struct ptl_sideband *sb, uint64_t count)
@@ -292,25 +311,31 @@ static uint8_t type_of(const uint8_t *bytes)
 }
 
 int ptl__sb_add(struct ptl_sideband *sb, uint32_t source, const uint8_t *bytes, const uint8_t *copy,
-                size_t len, uint64_t offset, const struct ptl_layout *layout, unsigned flags)
+                size_t len, uint64_t offset, const struct ptl_layout *layout, unsigned flags,
+                struct ptl_sample_id *id)
 {
     struct item item = {
         .bytes = bytes, .layout = layout, .offset = offset, .source = (uint16_t)source};
 
+    id->have = 0;
     if (!sb || sb->finished || source >= sb->sources_count || !bytes || len < PTL_RECORD_HEADER ||
         len > UINT32_MAX)
         return PTL_INVALID;
     item.type = type_of(copy);
     item.flags = flags & PTL_SB_SCHED_SWITCH;
     item.u.raw.len = (uint32_t)len;
-    return add_item(sb, &item, copy, len);
+    if (item.type == PTL_REC_SWITCH || item.type == PTL_REC_SWITCH_CPU_WIDE)
+        return add_switch(sb, &item, copy, len, id);
+    return add_other(sb, &item, copy, len);
 }
 
 int ptl_sideband_add_record(struct ptl_sideband *sb, uint32_t source, const uint8_t *bytes,
                             size_t len, uint64_t offset, const struct ptl_layout *layout,
                             unsigned flags)
 {
-    return ptl__sb_add(sb, source, bytes, bytes, len, offset, layout, flags);
+    struct ptl_sample_id id;
+
+    return ptl__sb_add(sb, source, bytes, bytes, len, offset, layout, flags, &id);
 }
 
 /* The layout of a record in a raw file: by its last 8 bytes. Samples have no trailer; in raw

@@ -137,6 +137,7 @@ struct ptl_sideband {
     unsigned flags;
     uint32_t position_lane;
     uint8_t finished;
+    uint8_t has_pokes; /* TEXT_POKE records: rare */
     char *buildid_dir;
     struct ptl_space *base;
     struct ptl_timeline *timeline;
@@ -158,9 +159,11 @@ struct ptl_sideband {
     struct ptl_section *vdso;
 };
 
-/* sideband.c: as ptl_sideband_add_record(), for a record that is also at `copy`, for now. */
+/* sideband.c: as ptl_sideband_add_record(), for a record that is also at `copy`, for now. `id`: the
+ * trailer of a switch; of others it has nothing. */
 int ptl__sb_add(struct ptl_sideband *sb, uint32_t source, const uint8_t *bytes, const uint8_t *copy,
-                size_t len, uint64_t offset, const struct ptl_layout *layout, unsigned flags);
+                size_t len, uint64_t offset, const struct ptl_layout *layout, unsigned flags,
+                struct ptl_sample_id *id);
 
 /* So many records will come, if all goes well: memory that is not used costs nothing. */
 void ptl__sb_reserve(struct ptl_sideband *sb, uint64_t count);
@@ -170,8 +173,9 @@ uint32_t ptl__sb_lane_of(const struct source *source, const struct ptl_sample_id
 
 /* Room for one more element of an array; NULL without memory. The count is not changed. */
 #define MORE(sb, array)                                                                            \
-    (ptl__grow((void **)&(sb)->array, &(sb)->array##_cap, (sb)->array##_count + 1, MAX_ITEMS,      \
-               sizeof(*(sb)->array)) < 0                                                           \
+    ((sb)->array##_count >= (sb)->array##_cap &&                                                   \
+             ptl__grow((void **)&(sb)->array, &(sb)->array##_cap, (sb)->array##_count + 1,         \
+                       MAX_ITEMS, sizeof(*(sb)->array)) < 0                                        \
          ? NULL                                                                                    \
          : &(sb)->array[(sb)->array##_count])
 
