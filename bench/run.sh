@@ -131,6 +131,11 @@ elapsed() {
     done
     calc '%.3f' "$best / 1e6"
 }
+# The seconds that a harness tells of itself, likewise.
+told() {
+    local i
+    for ((i = 0; i < rounds; i++)); do "$@"; done | sed -n 's/.* \([0-9.]*\) seconds.*/\1/p' | sort -n | head -1
+}
 # One process a processor, each with one thread and the whole trace: what the machine has to give.
 at_once() {
     local i pids=()
@@ -139,6 +144,14 @@ at_once() {
         pids+=($!)
     done
     wait "${pids[@]}"
+}
+# Seconds that pass until the reader of a pipe has all of it, and how many times libipt's walk that is.
+pipe_row() { # WHAT COMMAND...
+    local what=$1 took walk=-
+    shift
+    took=$(elapsed bash -c "$(piped "$@")")
+    [ -z "$walked" ] || walk=$(calc '%.2f' "$took / $walked")
+    printf '| %s | %s | %s |\n' "$what" "$took" "$walk"
 }
 jobs_row() { # WHAT WORD...
     local what=$1 one all both
@@ -268,6 +281,18 @@ perf_rows() {
     echo
     echo "The instruction decoder over libc's .text: $(calc '%.0f' "50 * $libc_insns / ${time[libc50]} / 1e6") M insns/s," \
         "$(calc '%.0f' "50 * ${time[capstone1]} / ${time[libc50]}") times as fast as capstone without details."
+    echo
+    walked=
+    [ $have_ipt = 0 ] || walked=$(told "${ipt_flow[@]}" -t "$tmp/40.pt" "$tmp/code" "$base")
+    echo "Seconds that pass, x40, into a pipe (\`| cat >/dev/null\`), with one thread; and how many times as long that is as"
+    echo "libipt's block decoder takes to walk the same trace (${walked:-not installed}):"
+    echo
+    echo "| what | s | times libipt's walk |"
+    echo "| --- | ---: | ---: |"
+    pipe_row "ptxed" "${ptxed[@]}" --pt "$tmp/40.pt"
+    pipe_row "ptxed --no-inst" "${ptxed[@]}" --no-inst --pt "$tmp/40.pt"
+    pipe_row "ptdump" "$bin/ptdump" "$tmp/40.pt"
+    pipe_row "write() of as many bytes as ptxed's" "$bin/bench/bench_write" "$text_bytes"
     echo
     echo "Seconds that pass, x100, with one thread and with $(nproc). The last column: how much more $(nproc) processes"
     echo "with one thread each do together than one alone, which is what this machine has to give."

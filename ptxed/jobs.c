@@ -24,8 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TEXT_MAX  ((size_t)8 << 20)
-#define PARTS_MAX ((size_t)128 << 10)
+#define TEXT_MAX   ((size_t)8 << 20)
+#define PARTS_MAX  ((size_t)128 << 10)
+#define PARTS_PIPE ((size_t)4 << 10) /* some 2 MiB of text: a reader should not wait long */
 #define TEXT_SMALL                                                                                 \
     ((size_t)256 << 10) /* when it is written at once: fits the second level cache                 \
                          */
@@ -91,7 +92,7 @@ static int await_turn(struct worker *w)
 static void set_waiting(struct out *out, int waiting)
 {
     out->cap = waiting ? TEXT_MAX : TEXT_SMALL;
-    out->part_cap = waiting || out->is_device ? PARTS_MAX : 0;
+    out->part_cap = waiting || out->is_device ? PARTS_MAX : out->is_pipe ? PARTS_PIPE : 0;
 }
 
 /* The gate of the worker's output. */
@@ -314,6 +315,7 @@ static int open_out(struct worker *w)
 {
     struct jobs *j = w->jobs;
     struct out *out = &w->printer.out;
+    size_t parts = 0;
 
     if (j->n > 1) {
         if (out_open(out, j->printer->out.fd, TEXT_MAX))
@@ -322,7 +324,11 @@ static int open_out(struct worker *w)
         out->context = w;
     }
     /* With marks there are blocks that do not stay. */
-    if ((j->n > 1 || (out->is_device && !j->printer->marks)) && out_hold_parts(out, PARTS_MAX))
+    if (j->n > 1 || (out->is_device && !j->printer->marks))
+        parts = PARTS_MAX;
+    else if (out->is_pipe && !j->printer->marks)
+        parts = PARTS_PIPE;
+    if (parts && out_hold_parts(out, parts))
         return PTL_NOMEM;
     return 0;
 }

@@ -17,6 +17,7 @@
 #define PIPE_SIZE (1 << 20)           /* the most that any user may ask for */
 #define STAGE     ((size_t)256 << 10) /* stays in the second level cache */
 #define HOLD_MIN  64                  /* bytes: shorter text is copied at once */
+#define MUCH      ((uint64_t)1 << 20) /* bytes: less is not worth fresh pages */
 
 static const char hex_digits[] = "0123456789abcdef";
 
@@ -27,9 +28,10 @@ int out_open(struct out *out, int fd, size_t cap)
     memset(out, 0, sizeof(*out));
     out->fd = fd;
     out->cap = cap < 4096 ? 4096 : cap;
-    out->buf = slab_malloc(out->cap);
+    out->buf = out->own = slab_malloc(out->cap);
     if (!fstat(fd, &st)) {
         out->is_device = S_ISCHR(st.st_mode);
+        out->is_pipe = S_ISFIFO(st.st_mode) && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
         /* A pipe that holds more lets writer and reader sleep less. */
         if (S_ISFIFO(st.st_mode))
             (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
@@ -54,7 +56,7 @@ static void grow(struct out *out)
         out->len = 0; /* there is room for what comes, and no use for it */
         return;
     }
-    out->buf = more;
+    out->buf = out->own = more;
     out->cap *= 2;
 }
 
@@ -75,13 +77,39 @@ static void write_all(struct out *out, const char *s, size_t n)
         }
         s += done;
         n -= (size_t)done;
+        out->written += (uint64_t)done;
     }
+}
+
+/* --- pages for a pipe --------------------------------------------------------------------- */
+
+/* Where up to `n` bytes for the pipe are put: fresh pages, or `otherwise`. */
+static char *room_for(struct out *out, size_t n, char *otherwise)
+{
+    char *room = out->is_pipe && out->written >= MUCH ? pipe_pages_room(&out->pages, n) : NULL;
+
+    return room ? room : otherwise;
+}
+
+/* Write what lies in such room. */
+static void write_room(struct out *out, const char *room, size_t n, const char *otherwise)
+{
+    size_t given = 0;
+
+    if (room != otherwise && n && !out->error)
+        given = pipe_pages_give(&out->pages, out->fd, room, n);
+    out->written += given;
+    write_all(out, room + given, n - given);
 }
 
 /* --- text that is not copied yet ------------------------------------------------------- */
 
 int out_hold_parts(struct out *out, size_t parts)
 {
+    if (out->buf != out->own) { /* the stage will be where it is */
+        out_flush(out);
+        out->buf = out->own;
+    }
     out->parts = slab_malloc(parts * sizeof(*out->parts));
     out->stage = malloc(STAGE);
     out->part_cap = out->parts && out->stage ? parts : 0;
@@ -123,6 +151,7 @@ struct iovec *out_parts(struct out *out, size_t n)
  * vector of parts, each of which the kernel would copy for itself. */
 static void write_copied(struct out *out)
 {
+    char *stage = room_for(out, STAGE, out->stage);
     size_t len = 0;
 
     for (size_t i = 0; i < out->part_count && !out->error; i++) {
@@ -130,17 +159,18 @@ static void write_copied(struct out *out)
         size_t n = out->parts[i].iov_len;
 
         if (n > STAGE - len) {
-            write_all(out, out->stage, len);
+            write_room(out, stage, len, out->stage);
+            stage = room_for(out, STAGE, out->stage);
             len = 0;
         }
         if (n > STAGE) {
             write_all(out, s, n);
             continue;
         }
-        memcpy(out->stage + len, s, n);
+        memcpy(stage + len, s, n);
         len += n;
     }
-    write_all(out, out->stage, len);
+    write_room(out, stage, len, out->stage);
 }
 
 /* Devices get the parts as they are. */
@@ -181,25 +211,28 @@ void out_flush(struct out *out)
     }
     if (out->len || out->part_count)
         ask_gate(out);
-    if (out->part_count) {
+    if (out->part_count || (out->part_cap && out->is_pipe)) {
         part_of_buf(out);
         if (out->is_device)
             write_vector(out);
         else
             write_copied(out);
     } else {
-        write_all(out, out->buf, out->len);
+        write_room(out, out->buf, out->len, out->own);
     }
     out_drop(out);
+    if (!out->part_cap && !out->gate)
+        out->buf = room_for(out, out->cap, out->own);
 }
 
 int out_close(struct out *out)
 {
     out_flush(out);
-    free(out->buf);
+    pipe_pages_close(&out->pages);
+    free(out->own);
     free(out->parts);
     free(out->stage);
-    out->buf = NULL;
+    out->buf = out->own = NULL;
     out->parts = NULL;
     out->stage = NULL;
     return out->error;

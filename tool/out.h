@@ -8,6 +8,8 @@
 #ifndef TOOL_OUT_H
 #define TOOL_OUT_H
 
+#include "pipe_pages.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -25,6 +27,11 @@ struct out {
     size_t parted; /* so much of `buf` is in `parts` */
     char *stage;   /* where they are put together */
     int is_device; /* `fd` */
+    int is_pipe;   /* `fd`, whose writers wait */
+    /* Text into a pipe, once there is much of it: `buf` is in `pages`, or the stage. */
+    struct pipe_pages pages;
+    char *own;        /* `buf` otherwise */
+    uint64_t written; /* bytes */
     /* Asked before each write, which may wait there: 0, or an errno to fail with. NULL: none. */
     int (*gate)(void *context);
     void *context;
