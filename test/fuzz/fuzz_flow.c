@@ -9,8 +9,11 @@
  *   10..11  begin and end of the range, in 16 bytes from BASE      12..15  clock
  * The code lies at BASE and, for 16 and 32-bit addresses, at 0x1000.
  *
- * Properties: it ends; items are in order and whole; the walkers agree, also when they count.
+ * Properties: it ends; items are in order and whole; the walkers agree, also when they count and
+ * when they keep how often each block ran; what PTL_FLOW_PROVEN tells and what it withholds is all
+ * that ran, if nothing contradicts it.
  */
+#include <pt/coverage.h>
 #include <pt/flow.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,8 +33,10 @@ struct input {
 /* What the walkers must agree on: a running hash over all instructions and events, and one over
  * events and errors alone. */
 struct digest {
-    uint64_t insns, events, errors, hash, told;
+    uint64_t insns, events, errors, hash, told, withheld;
 };
+
+#define NOT_PROVEN (PTL_FLOW_COVERAGE | PTL_FLOW_DISTNT | PTL_FLOW_NO_BRANCH | PTL_FLOW_PSB_ONLY)
 
 static uint64_t mixed(uint64_t hash, uint64_t value)
 {
@@ -100,6 +105,8 @@ static void configure(struct ptl_flow_config *config, const struct input *in)
     memcpy(&flags, in->control + 2, sizeof(flags));
     memcpy(&config->errata, in->control + 4, sizeof(config->errata));
     config->flags = flags & ~(PTL_FLOW_SLOW | PTL_FLOW_COUNT | PTL_FLOW_FEW_EVENTS);
+    if (flags & PTL_FLOW_PROVEN)
+        config->flags &= ~(uint32_t)NOT_PROVEN;
     config->addr[0].config = in->control[8] % 3;
     config->addr[0].a = BASE + 16u * in->control[10];
     config->addr[0].b = BASE + 16u * in->control[11];
@@ -107,6 +114,33 @@ static void configure(struct ptl_flow_config *config, const struct input *in)
     config->clock.nom_freq = in->control[13];
     config->clock.cpuid_15_eax = in->control[14];
     config->clock.cpuid_15_ebx = in->control[15];
+}
+
+/* What ran how often: no more blocks than instructions. */
+static void take_coverage(const struct digest *d, struct ptl_flow *flow)
+{
+    const struct ptl_coverage_block *blocks;
+    struct ptl_coverage *coverage;
+    uint64_t runs = 0;
+    unsigned sum = 0;
+    size_t count;
+
+    if (ptl_coverage_new(&coverage) < 0)
+        abort();
+    if (ptl_coverage_add(coverage, flow) < 0)
+        abort();
+    blocks = ptl_coverage_blocks(coverage, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!blocks[i].count || !blocks[i].size || !blocks[i].ninsn)
+            abort();
+        runs += blocks[i].count;
+        for (uint32_t k = 0; blocks[i].bytes && k < blocks[i].size; k++)
+            sum += blocks[i].bytes[k];
+    }
+    (void)sum;
+    if (runs > d->insns)
+        abort();
+    ptl_coverage_free(coverage);
 }
 
 /* Decode the trace; `step` bytes at a time. Returns whether it ended by itself. */
@@ -139,6 +173,9 @@ static bool run(struct digest *d, struct ptl_flow_config *config, size_t step)
             break;
         at += step;
     }
+    if (config->flags & PTL_FLOW_COVERAGE)
+        take_coverage(d, flow);
+    d->withheld = ptl_flow_withheld(flow);
     ptl_flow_free(flow);
     return n == 0 && at >= len;
 }
@@ -171,10 +208,40 @@ static bool split(struct input *in, const uint8_t *data, size_t size)
     return in->trace_len > 0;
 }
 
+/* The same once more, from the beginning. */
+static bool run_with(struct digest *d, struct ptl_flow_config *config, const struct input *in,
+                     const uint8_t *trace, uint32_t flags)
+{
+    config->begin = trace;
+    config->len = in->trace_len;
+    config->flags = flags;
+    return run(d, config, 16u * in->control[9]);
+}
+
+static void compare(struct ptl_flow_config *config, const struct input *in, const uint8_t *trace)
+{
+    struct digest fast = {0}, slow = {0}, counted = {0}, told = {0};
+    uint32_t flags = config->flags;
+    bool whole = run_with(&fast, config, in, trace, flags);
+
+    whole &= run_with(&counted, config, in, trace, flags | PTL_FLOW_COUNT);
+    whole &= run_with(&slow, config, in, trace, flags | PTL_FLOW_SLOW);
+    if (!whole)
+        return;
+    if (fast.insns != slow.insns || fast.events != slow.events || fast.errors != slow.errors)
+        abort();
+    if (counted.insns != slow.insns || counted.told != slow.told)
+        abort();
+    if (!(flags & PTL_FLOW_PROVEN) || fast.errors)
+        return;
+    flags &= ~(uint32_t)PTL_FLOW_PROVEN;
+    if (run_with(&told, config, in, trace, flags) && told.insns != fast.insns + fast.withheld)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ptl_flow_config config = {.size = sizeof(config)};
-    struct digest fast = {0}, slow = {0}, counted = {0};
     struct input in;
     uint8_t *trace;
 
@@ -182,24 +249,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(trace, in.trace, in.trace_len);
     config.space = make_space(&in);
-    config.begin = trace;
-    config.len = in.trace_len;
     configure(&config, &in);
     if (config.space) {
-        bool whole = run(&fast, &config, 16u * in.control[9]);
-        config.begin = trace;
-        config.len = in.trace_len;
-        config.flags |= PTL_FLOW_COUNT;
-        whole &= run(&counted, &config, 16u * in.control[9]);
-        config.begin = trace;
-        config.len = in.trace_len;
-        config.flags = (config.flags & ~PTL_FLOW_COUNT) | PTL_FLOW_SLOW;
-        whole &= run(&slow, &config, 16u * in.control[9]);
-        if (whole &&
-            (fast.insns != slow.insns || fast.events != slow.events || fast.errors != slow.errors))
-            abort();
-        if (whole && (counted.insns != slow.insns || counted.told != slow.told))
-            abort();
+        compare(&config, &in, trace);
         ptl_space_free((struct ptl_space *)config.space);
     }
     free(trace);

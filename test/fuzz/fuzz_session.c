@@ -3,13 +3,21 @@
  * fuzz_session.c - all at once: a file is opened as a recording and decoded, in all queues, as
  * ptxed does. The mapped files are a directory's; the code below everything is a few bytes at
  * 0x400000.
+ *
+ * The last three bytes of the file are PTL_FLOW_* (16 bits) and PTL_SESSION_* as well.
  */
 #include "fuzz_file.h"
 
+#include <pt/coverage.h>
 #include <pt/session.h>
 #include <string.h>
 
 #define MAX_ITEMS 20000u
+/* What ptxed may ask for: the rest is the recording's to say. */
+#define FLOW_FLAGS                                                                                 \
+    (PTL_FLOW_TICKS | PTL_FLOW_IFLAGS | PTL_FLOW_END_ON_CALL | PTL_FLOW_END_ON_JUMP |              \
+     PTL_FLOW_RESYNC | PTL_FLOW_SLOW | PTL_FLOW_COLD_BLOCKS | PTL_FLOW_COUNT |                     \
+     PTL_FLOW_FEW_EVENTS | PTL_FLOW_COVERAGE | PTL_FLOW_PSB_ONLY | PTL_FLOW_PROVEN)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,15 +36,41 @@ static struct ptl_space *make_base(void)
     return space;
 }
 
+/* Counted as the flow does, and by items with their edges. */
+static struct ptl_coverage *coverage;
+
 static unsigned decode(struct ptl_decoder *decoder)
 {
+    struct ptl_coverage_path path = {0};
     struct ptl_item items[32];
     unsigned count = 0;
     int n;
 
-    while (count < MAX_ITEMS && (n = ptl_flow_next(ptl_decoder_flow(decoder), items, 32)) > 0)
+    while (count < MAX_ITEMS && (n = ptl_flow_next(ptl_decoder_flow(decoder), items, 32)) > 0) {
         count += (unsigned)n;
+        for (int i = 0; i < n; i++)
+            if (ptl_coverage_item(coverage, &path, &items[i]) < 0)
+                abort();
+    }
+    if (ptl_coverage_add(coverage, ptl_decoder_flow(decoder)) < 0)
+        abort();
     return count;
+}
+
+static void look_at_coverage(void)
+{
+    const struct ptl_coverage_block *blocks;
+    const struct ptl_coverage_edge *edges;
+    size_t count;
+
+    blocks = ptl_coverage_blocks(coverage, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!blocks[i].count || !blocks[i].size)
+            abort();
+    edges = ptl_coverage_edges(coverage, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!edges[i].count)
+            abort();
 }
 
 /* At a time, and at the last place where the stream can be cut. */
@@ -67,10 +101,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!base)
         base = make_base();
     config.base = base;
-    config.flags = size & 1 ? PTL_SESSION_KEEP_RECORDS : 0;
+    if (size > 2) {
+        config.flow_flags = (data[size - 3] | (uint32_t)data[size - 2] << 8) & FLOW_FLAGS;
+        config.flags = data[size - 1] & (PTL_SESSION_KEEP_RECORDS | PTL_SESSION_NO_TIME);
+    }
+    if (config.flow_flags & PTL_FLOW_PROVEN) /* not with these */
+        config.flow_flags &= ~(uint32_t)(PTL_FLOW_COVERAGE | PTL_FLOW_PSB_ONLY);
     fuzz_file_set(&file, data, size);
     if (ptl_session_open(&session, file.path, &config, &problem) < 0)
         return 0;
+    if (ptl_coverage_new(&coverage) < 0)
+        abort();
     queues = ptl_perf_queues(ptl_session_perf(session), &count);
     for (uint32_t q = 0; q < count && q < 4; q++) {
         struct ptl_decoder *decoder;
@@ -83,6 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         begin_somewhere(decoder, session, q, queues[q].size);
         ptl_decoder_free(decoder);
     }
+    look_at_coverage();
+    ptl_coverage_free(coverage);
     (void)ptl_session_losses(session);
     ptl_session_close(session);
     return 0;

@@ -71,7 +71,7 @@ traces = {
     "twice": (sync + h("a6") + h("2d0000")) * 2,
 }
 for name, trace in traces.items():
-    for i, flags in enumerate((0, 0x13, 0x10)):
+    for i, flags in enumerate((0, 0x13, 0x10, 0x8000, 0x8010, 0x2000)):
         control = struct.pack("<HHI", len(code), flags, 0) + bytes((0, i, 0, 4, 3, 20, 2, 100))
         write("flow", "%s%d" % (name, i), control + code + trace)
 dictionary("flow", list(packets.values()) + [h("2d0000"), h("3d0000"), h("210000"), h("310000")])
@@ -153,7 +153,10 @@ for name, lost in (("ran", 0), ("lost", 1)):
     told2 = record(11, struct.pack("<QQQ", 0, len(ran), lost) + trailer)
     body2 = b"".join(records[:5]) + aux_info + told2 + aux2 + record(68, b"")
     head2 = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, len(attr) + 16, attrs_at, len(attr) + 16, data_at, len(body2), 0, 0)
-    write("session", name, head2 + bytes(32) + ids + attr + struct.pack("<QQ", ids_at, 8) + body2)
+    recorded = head2 + bytes(32) + ids + attr + struct.pack("<QQ", ids_at, 8) + body2
+    write("session", name, recorded)
+    for flag in (0x0010, 0x0800, 0x2000, 0x4000, 0x8000, 0x8810):  # the last bytes: PTL_FLOW_*
+        write("session", "%s-%04x" % (name, flag), recorded + struct.pack("<HB", flag, 1))
 write("session", "file", whole)
 write("session", "pipe", pipe)
 for what in ("perfdir", "session"):
