@@ -23,12 +23,19 @@
 /* Bytes between two calls of hooks.passed. */
 #define PASSED_STEP (1u << 22)
 
+static inline int silent(const struct dump *dump)
+{
+    return dump->hidden | dump->outside;
+}
+
 /* --- errors ------------------------------------------------------------------------ */
 
 static void error_line(struct dump *dump, const char *what, int status)
 {
     uint64_t offset = dump->base + (uint64_t)(dump->pos - dump->begin);
 
+    if (silent(dump))
+        return;
     if (dump->options->json)
         dump_json_error(dump->out, offset, what, status);
     else if (status)
@@ -164,28 +171,52 @@ static int is_timing(const struct ptl_packet *packet)
     }
 }
 
-static void follow_time(struct dump *dump, const struct ptl_packet *packet)
+/* Does the stretch of time that is asked for begin, or end? */
+static void watch_window(struct dump *dump)
 {
     uint64_t tsc;
+
+    if (!ptl_clock_query(&dump->clock, &tsc, NULL, NULL))
+        dump->outside = tsc < dump->from || tsc > dump->to;
+}
+
+static void tell_upto(struct dump *dump)
+{
+    uint64_t tsc;
+
+    if (ptl_clock_query(&dump->clock, &tsc, NULL, NULL) && !dump->options->no_wall_clock)
+        tsc = 0; /* before the first TSC: what has no time */
+    dump->hooks.upto(dump->hooks.context, tsc);
+}
+
+static void time_error(struct dump *dump, const char *what, int status)
+{
+    if (dump->tell_time)
+        error_line(dump, what, status);
+}
+
+static void follow_time(struct dump *dump, const struct ptl_packet *packet)
+{
     int status;
 
     if (packet->type == PTL_PKT_CYC && dump->options->no_cyc)
         return;
     status = ptl_clock_calibrate(&dump->clock, packet, dump->in_psb);
     if (status)
-        error_line(dump, "error calibrating time", status);
+        time_error(dump, "error calibrating time", status);
     if (packet->type == PTL_PKT_CYC && !dump->clock.tcal.have_fcr)
-        error_line(dump, "calibration error", PTL_NO_TIME);
+        time_error(dump, "calibration error", PTL_NO_TIME);
     status = ptl_clock_update(&dump->clock, packet);
     if (status == PTL_NO_TIME)
-        error_line(dump, "error updating time: no calibration", 0);
+        time_error(dump, "error updating time: no calibration", 0);
     else if (status)
-        error_line(dump, "error updating time", status);
-    if (!dump->hooks.upto || !is_timing(packet))
+        time_error(dump, "error updating time", status);
+    if (!is_timing(packet))
         return;
-    if (ptl_clock_query(&dump->clock, &tsc, NULL, NULL) && !dump->options->no_wall_clock)
-        tsc = 0; /* before the first TSC: what has no time */
-    dump->hooks.upto(dump->hooks.context, tsc);
+    if (dump->windowed)
+        watch_window(dump);
+    if (dump->hooks.upto)
+        tell_upto(dump);
 }
 
 /* --- one packet, anything ----------------------------------------------------------- */
@@ -240,7 +271,7 @@ static void follow_state(struct dump *dump, const struct ptl_packet *packet)
         dump->in_psb = 1;
         break;
     case PTL_PKT_OVF:
-        dump->result.overflows++;
+        dump->result.overflows += !silent(dump);
         dump->in_psb = 0;
         break;
     case PTL_PKT_PSBEND:
@@ -249,6 +280,29 @@ static void follow_state(struct dump *dump, const struct ptl_packet *packet)
     default:
         break;
     }
+}
+
+/* A packet comes that would be shown: is it hidden? */
+static int still_hidden(struct dump *dump)
+{
+    if (dump->outside)
+        return 1;
+    if (!dump->hidden)
+        return 0;
+    if (dump->hide) {
+        dump->hide--;
+        return 1;
+    }
+    dump->hidden = 0;
+    if (dump->hooks.begun)
+        dump->hooks.begun(dump->hooks.context);
+    return 0;
+}
+
+void dump_hide(struct dump *dump, uint64_t n)
+{
+    dump->hidden = n != 0;
+    dump->hide = n;
 }
 
 /* Returns 0 or the reason why there is no packet at dump->pos. */
@@ -262,7 +316,7 @@ static int one_packet(struct dump *dump)
     if (dump->track)
         follow_time(dump, &packet);
     follow_state(dump, &packet);
-    if (shown(dump->options, &packet))
+    if (shown(dump->options, &packet) && !still_hidden(dump))
         print_packet(dump, &packet);
     dump->pos += size;
     return 0;
@@ -344,7 +398,7 @@ static int sync_at(struct dump *dump, size_t from, size_t lost)
 {
     size_t len = (size_t)(dump->end - dump->begin), at = ptl_psb_find(dump->begin, len, from);
 
-    dump->result.skipped += at > lost ? at - lost : 0;
+    dump->result.skipped += at > lost && !silent(dump) ? at - lost : 0;
     start(dump, dump->begin + at);
     return at < len;
 }
@@ -370,18 +424,18 @@ static void dump_rest(struct dump *dump)
             passed = dump->pos;
             dump->hooks.passed(dump->hooks.context, passed);
         }
-        if (!(dump->flags & block))
+        if (!(dump->flags & block) && !silent(dump))
             fast(dump);
         status = one_packet(dump);
         if (status == PTL_EOS) {
-            if (dump->pos < dump->end) {
+            if (dump->pos < dump->end && !silent(dump)) {
                 dump->result.cuts++;
                 dump->result.cut_offset = dump->base + (uint64_t)(dump->pos - dump->begin);
             }
             return;
         }
         if (status) {
-            dump->result.errors++;
+            dump->result.errors += !silent(dump);
             error_line(dump, "error decoding packet", status);
             dump->lost = !resync(dump);
             if (dump->lost)
@@ -396,10 +450,11 @@ void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base
     dump->end = buf + len;
     dump->base = base;
     dump->lost = 0;
+    dump->outside = dump->windowed && dump->from;
     start(dump, buf);
     if (!dump->options->no_sync && !sync_at(dump, 0, 0)) {
         dump->lost = 1;
-        dump->result.unsynced++;
+        dump->result.unsynced += !silent(dump);
         return;
     }
     dump_rest(dump);
@@ -413,7 +468,7 @@ void dump_on(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base)
         dump_range(dump, buf, len, base);
         return;
     }
-    if (cut) /* the packet's other half is here */
+    if (cut && !silent(dump)) /* the packet's other half is here */
         dump->result.cuts--;
     dump->begin = cut ? dump->pos : buf;
     dump->base = base - (cut ? (uint64_t)(buf - dump->pos) : 0);
@@ -477,8 +532,18 @@ void dump_init(struct dump *dump, const struct dump_options *options,
         dump->errata_flags |= PTL_DECODE_SKD007;
     if (clock->errata & PTL_ERR_SKZ84)
         dump->errata_flags |= PTL_DECODE_SKZ84;
-    dump->track = options->time || options->tcal || dump->hooks.upto;
+    dump->tell_time = options->time || options->tcal || dump->hooks.upto;
+    dump->track = dump->tell_time;
     init_rows(dump);
+}
+
+void dump_window(struct dump *dump, uint64_t from, uint64_t to)
+{
+    dump->windowed = 1;
+    dump->from = from;
+    dump->to = to;
+    dump->track = 1;
+    init_rows(dump); /* those of timing packets */
 }
 
 void dump_unknown_cpu(const struct dump_options *options, struct out *out)

@@ -32,6 +32,8 @@ struct dump_hooks {
     void (*upto)(void *context, uint64_t tsc);
     /* The bytes before `pos` are not needed any more; called once in a while. */
     void (*passed)(void *context, const uint8_t *pos);
+    /* The first packet that is not hidden comes. */
+    void (*begun)(void *context);
 };
 
 /* What could not be decoded, over all stretches. */
@@ -53,7 +55,13 @@ struct dump {
     uint16_t hex2[256];          /* "00" .. "ff" */
     uint32_t errata_flags;       /* PTL_DECODE_* that always hold */
     int track;                   /* time is followed */
+    int tell_time;               /* - and what is wrong with it is told */
     uint64_t last_tsc, last_fcr; /* printed before, for --time-delta */
+    int windowed;                /* only packets of a stretch of time, dump_window() */
+    int outside;                 /* before or behind it: nothing is printed or counted */
+    uint64_t from, to;
+    int hidden;    /* nothing is printed or counted yet: */
+    uint64_t hide; /* so many packets that would be shown are still to come */
     /* within a stretch: */
     const uint8_t *begin, *end, *pos;
     uint64_t base; /* the offset of `begin` in the output */
@@ -72,6 +80,14 @@ void dump_init(struct dump *dump, const struct dump_options *options,
 
 /* A line for a processor whose errata are not known. */
 void dump_unknown_cpu(const struct dump_options *options, struct out *out);
+
+/* Only packets from tick `from` to tick `to`, of the TSC as in packets: the time of a packet is
+ * that of the last timing packet up to it. What has no time yet is before all. */
+void dump_window(struct dump *dump, uint64_t from, uint64_t to);
+
+/* Nothing of the next `n` packets that would be shown, nor of what lies before and between them,
+ * is printed or counted; the hook `begun` tells that they are over. */
+void dump_hide(struct dump *dump, uint64_t n);
 
 /* Dump `len` bytes at `buf`; the first one is printed as offset `base`. */
 void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base);

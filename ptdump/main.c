@@ -4,6 +4,7 @@
 #include "infile.h"
 #include "options.h"
 #include "recording.h"
+#include "tail.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,12 +53,45 @@ static int report(const struct options *options, const char *file, const struct 
     return losses_status(&options->losses, &losses, status);
 }
 
+/* A file, and who only counts its packets. */
+struct whole {
+    struct ptl_perf_piece piece;
+    struct dump dump;
+};
+
+static uint64_t count_packets(void *context, struct ptl_place from)
+{
+    struct whole *whole = context;
+
+    dump_hide(&whole->dump, UINT64_MAX);
+    dump_range(&whole->dump, whole->piece.bytes + from.at, whole->piece.size - from.at, 0);
+    return UINT64_MAX - whole->dump.hide;
+}
+
+/* Where to begin; what comes before the last packets of `dump` is hidden. */
+static size_t find_tail(const struct options *options, const struct infile *file, struct dump *dump)
+{
+    struct whole whole = {.piece = {.bytes = file->bytes, .size = file->len}};
+    const struct ptl_stream stream = {&whole.piece, 1};
+    struct ptl_place place;
+    uint64_t hide;
+
+    if (!options->tail)
+        return 0;
+    dump_init(&whole.dump, &options->dump, &options->timing.clock, dump->out, NULL);
+    whole.dump.track = whole.dump.tell_time = 0;
+    place = tail_find(&stream, options->tail, count_packets, &whole, &hide);
+    dump_hide(dump, hide);
+    return place.piece ? file->len : place.at;
+}
+
 static int run(struct options *options, struct infile *file, struct out *out)
 {
     struct between between = {.file = file, .out = out};
     struct dump_hooks hooks = {.context = &between, .passed = forget};
     struct ptl_sideband *sideband;
     struct dump dump;
+    size_t begin;
     int status = opts_sideband_build(&options->sideband, NULL, 0, &sideband);
 
     if (status) {
@@ -72,7 +106,8 @@ static int run(struct options *options, struct infile *file, struct out *out)
     if (opts_timing_errata(&options->timing, &options->timing.clock.errata))
         dump_unknown_cpu(&options->dump, out);
     dump_init(&dump, &options->dump, &options->timing.clock, out, &hooks);
-    dump_range(&dump, file->bytes, file->len, 0);
+    begin = find_tail(options, file, &dump);
+    dump_range(&dump, file->bytes + begin, file->len - begin, begin);
     if (sideband)
         sb_print_rest(&between.sideband, out);
     ptl_sideband_free(sideband);

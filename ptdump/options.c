@@ -50,6 +50,17 @@ static int set_extract(void *context, const struct opt *opt, const char *arg)
     return 0;
 }
 
+static int set_tail(void *context, const struct opt *opt, const char *arg)
+{
+    struct options *options = context;
+    int status = opts_number(options->prog, opt->name, arg, UINT64_MAX, &options->tail);
+
+    if (status || options->tail)
+        return status;
+    opts_error(options->prog, "%s: bad argument: 0.", opt->name);
+    return FAILED;
+}
+
 #define FLAG(field) .apply = set_flag, .value = offsetof(struct options, field)
 
 static const struct opt table[] = {
@@ -66,6 +77,12 @@ static const struct opt table[] = {
      FLAG(dump.no_sync)},
 
     {.name = "", .help = "what to print"},
+    {.name = "--tail",
+     .arg = "<n>",
+     .help =
+         "only the last n packets of those that are shown (of each buffer of a recording); what "
+         "comes before is not decoded, so that time is known from the PSB before them on.",
+     .apply = set_tail},
     {.name = "--quiet",
      .help = "don't print anything but errors, nor what an --sb option before it asked for.",
      .apply = set_quiet},
@@ -183,6 +200,14 @@ int options_parse(struct options *options, int argc, char **argv)
         return status;
     if (options->dump.time && options->dump.tcal) {
         opts_error(options->prog, "specify either --time or --tcal.");
+        return FAILED;
+    }
+    if (options->tail && (options->sideband.print || options->sideband.file_count)) {
+        opts_error(options->prog, "--tail: not with records (--sb:...).");
+        return FAILED;
+    }
+    if (options->tail && options->dump.quiet) {
+        opts_error(options->prog, "--tail: not with --quiet.");
         return FAILED;
     }
     if (!options->file) {

@@ -31,6 +31,7 @@ struct options {
     struct losses_options losses;
     struct extract_options extract;
     struct dump_options dump;
+    uint64_t tail; /* 0: all */
 };
 
 /* SB_PRINT_* for sideband between packets. */

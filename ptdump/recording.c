@@ -4,12 +4,15 @@
 
 #include "dump_json.h"
 #include "json.h"
+#include "tail.h"
 #include "unzip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define TSC_BITS 56 /* of a TSC packet */
 
 struct view {
     struct options *options;
@@ -18,6 +21,9 @@ struct view {
     const struct ptl_perf *perf;
     struct out *out;
     struct dump dump;
+    struct dump counter;                /* that only counts, for --tail */
+    const struct ptl_perf_queue *queue; /* being dumped, and its piece */
+    size_t piece;
     struct sb_print sideband;
     uint64_t from, to; /* ns */
     uint64_t shown;    /* pieces */
@@ -143,6 +149,28 @@ static void find_window(struct view *view)
     select_window(&view->options->select, first <= last ? first : 0, last, &view->from, &view->to);
 }
 
+/* To the packet, if trace and records have a common clock. A buffer's reference has the bits that
+ * TSC packets lack. */
+static void set_window(struct view *view)
+{
+    const struct ptl_perf_pt *pt = ptl_perf_pt(view->perf);
+    const struct ptl_time_conv conv = time_conv(view->perf);
+    const struct ptl_perf_buffer *buffers;
+    uint64_t from = 0, to = UINT64_MAX, high;
+    size_t count;
+
+    buffers = ptl_perf_buffers(view->perf, &count);
+    if (!pt || !pt->tsc || !conv.mult || (!view->from && view->to == UINT64_MAX))
+        return;
+    high = count ? buffers[0].reference >> TSC_BITS << TSC_BITS : 0;
+    if (view->from)
+        from = ptl_ns_to_tsc(&conv, view->from) - high;
+    if (view->to != UINT64_MAX)
+        to = ptl_ns_to_tsc(&conv, view->to) - high;
+    dump_window(&view->dump, from, to);
+    dump_window(&view->counter, from, to);
+}
+
 static int selected_queue(const struct opts_select *select, const struct ptl_perf_queue *queue)
 {
     return select_has(&select->idxs, queue->idx) && select_has(&select->cpus, queue->cpu);
@@ -263,44 +291,89 @@ static void json_heading(const struct view *view, const struct ptl_perf_queue *q
     json_end(&json);
 }
 
-static void dump_queue(struct view *view, const struct ptl_perf_queue *queue)
+static void begin_piece(struct view *view)
 {
+    if (view->options->dump.json)
+        json_heading(view, view->queue, view->piece);
+    else if (!view->options->dump.quiet)
+        heading(view, view->queue, view->piece);
+}
+
+/* The first packet of --tail: its piece has been waiting for it. */
+static void end_hiding(void *context)
+{
+    begin_piece(context);
+}
+
+/* From a place on. `counting`: nothing is printed. */
+static void dump_pieces(struct view *view, struct dump *dump, struct ptl_place from, int counting)
+{
+    const struct ptl_perf_queue *queue = view->queue;
     int whole = 0; /* the piece before was dumped */
 
-    for (size_t i = 0; i < queue->piece_count; i++) {
+    for (size_t i = from.piece; i < queue->piece_count; i++) {
         const struct ptl_perf_piece *p = &queue->pieces[i];
+        uint64_t at = i == from.piece ? from.at : 0;
         if (!selected_piece(view, queue, i)) {
             whole = 0;
             continue;
         }
-        if (view->options->dump.json)
-            json_heading(view, queue, i);
-        else if (!view->options->dump.quiet)
-            heading(view, queue, i);
+        view->piece = i;
+        if (!dump->hidden)
+            begin_piece(view);
         if (p->size && p->joined && whole)
-            dump_on(&view->dump, p->bytes, p->size, p->offset);
+            dump_on(dump, p->bytes, p->size, p->offset);
         else if (p->size)
-            dump_range(&view->dump, p->bytes, p->size, p->offset);
+            dump_range(dump, p->bytes + at, p->size - at, p->offset + at);
         whole = p->size || (whole && p->joined); /* a sample may hold nothing new */
+        if (counting)
+            continue;
         forget(view, p->bytes + p->size);
-        if (!view->options->dump.json)
+        if (!view->options->dump.json && !dump->hidden)
             show_flags(view, p);
         view->shown++;
     }
+}
+
+static uint64_t count_packets(void *context, struct ptl_place from)
+{
+    struct view *view = context;
+
+    dump_hide(&view->counter, UINT64_MAX);
+    dump_pieces(view, &view->counter, from, 1);
+    return UINT64_MAX - view->counter.hide;
+}
+
+static void dump_queue(struct view *view, const struct ptl_perf_queue *queue)
+{
+    const struct ptl_stream stream = {queue->pieces, queue->piece_count};
+    struct ptl_place from = {0, 0};
+    uint64_t hide = 0;
+
+    view->queue = queue;
+    if (view->options->tail)
+        from = tail_find(&stream, view->options->tail, count_packets, view, &hide);
+    dump_hide(&view->dump, hide);
+    dump_pieces(view, &view->dump, from, 0);
 }
 
 static int all_queues(struct view *view)
 {
     struct options *options = view->options;
     int with_sideband = options->sideband.print & (SB_PRINT_COMPACT | SB_PRINT_VERBOSE);
-    const struct dump_hooks hooks = {
-        .context = view, .upto = with_sideband ? show_sideband : NULL, .passed = forget};
+    const struct dump_hooks hooks = {.context = view,
+                                     .upto = with_sideband ? show_sideband : NULL,
+                                     .passed = forget,
+                                     .begun = end_hiding};
     const struct ptl_perf_queue *queues;
     size_t count;
 
     if (opts_timing_errata(&options->timing, &options->timing.clock.errata))
         dump_unknown_cpu(&options->dump, view->out);
     dump_init(&view->dump, &options->dump, &options->timing.clock, view->out, &hooks);
+    dump_init(&view->counter, &options->dump, &options->timing.clock, view->out, NULL);
+    view->counter.track = view->counter.tell_time = 0;
+    set_window(view);
     queues = ptl_perf_queues(view->perf, &count);
     for (size_t i = 0; i < count; i++) {
         struct ptl_sideband *sideband = NULL;

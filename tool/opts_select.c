@@ -203,7 +203,8 @@ const struct opt opts_select_table[] = {
      NULL},
     {"--select:time", NULL, "<from>[,<to>]",
      "only this stretch of time (either end may be empty): seconds as perf shows them, +seconds "
-     "from the beginning, or percent%",
+     "from the beginning, or percent%. Exact to what is printed, whose time is that of the last "
+     "timing packet up to it",
      set_time, 0, 0, NULL},
     {.name = NULL},
 };
