@@ -77,14 +77,19 @@ static void put_packets(struct ptl_flow_state *state, const struct ptl__bind *b)
     put(state, b->have_iflag ? 0x100u | b->iflag : 0u);
 }
 
-static void put_calibration(struct ptl_flow_state *state, const struct ptl_tcal *tcal)
+static void put_calibration(struct ptl_flow_state *state, const struct ptl_clock *clock)
 {
+    const struct ptl_tcal *tcal = &clock->tcal;
+    /* Without the ratio nothing comes of the period of MTCs, which began with the first of all. */
+    int by_mtc = clock->config.cpuid_15_eax && clock->config.cpuid_15_ebx;
+
     put(state, tcal->fcr);
     put(state, tcal->tsc);
     put(state, tcal->cyc_tsc);
-    put(state, tcal->cyc_mtc);
+    put(state, by_mtc ? tcal->cyc_mtc : 0);
     put(state, (uint64_t)tcal->have_fcr << 40 | (uint64_t)tcal->have_tsc << 32 |
-                   (uint64_t)tcal->have_mtc << 24 | (uint64_t)tcal->check_skl168 << 16 | tcal->ctc);
+                   (uint64_t)tcal->have_mtc << 24 | (uint64_t)tcal->check_skl168 << 16 |
+                   (by_mtc ? tcal->ctc : 0u));
 }
 
 static void put_time(struct ptl_flow_state *state, const struct ptl_time *time)
@@ -116,7 +121,7 @@ void ptl_flow_get_state(const struct ptl_flow *f, int with_time, struct ptl_flow
     if (!with_time)
         return;
     put(state, f->ev_tsc);
-    put_calibration(state, &b->clock.tcal);
+    put_calibration(state, &b->clock);
     put_time(state, &b->clock.time);
 }
 
