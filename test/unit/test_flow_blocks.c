@@ -58,6 +58,7 @@ static void open_world(struct world *w, struct ptl_section *section, uint64_t si
 static void close_world(struct world *w)
 {
     ptl__cache_free(&w->cache);
+    ptl__pool_free(&w->cache.pool);
     ptl_space_free(w->space);
     ptl_section_unref(w->section);
 }

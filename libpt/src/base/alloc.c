@@ -26,40 +26,6 @@ void *ptl__realloc(void *p, size_t size)
     return realloc(p, size ? size : 1);
 }
 
-/* Smaller pieces are the heap's affair. The sanitizers want to see all. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PAGES_MIN SIZE_MAX
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#define PAGES_MIN SIZE_MAX
-#endif
-#endif
-#ifndef PAGES_MIN
-#define PAGES_MIN ((size_t)32 << 10)
-#endif
-
-void *ptl__pages_new(size_t size)
-{
-    void *p;
-
-    if (size < PAGES_MIN)
-        return ptl__calloc(1, size);
-    p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-void ptl__pages_free(void *p, size_t size)
-{
-    int saved = errno;
-
-    if (size < PAGES_MIN)
-        ptl__free(p);
-    else if (p)
-        (void)munmap(p, size);
-    errno = saved;
-}
-
 void *ptl__malloc_large(size_t size)
 {
     void *p = size < LARGE ? ptl__malloc(size) : NULL;

@@ -10,10 +10,6 @@
 void *ptl__malloc(size_t size);
 void *ptl__calloc(size_t count, size_t size);
 void *ptl__realloc(void *p, size_t size);
-/* Zeroed memory that will soon be used throughout: its pages are had at once, which costs a small
- * part of what faults on each of them cost. */
-void *ptl__pages_new(size_t size);
-void ptl__pages_free(void *p, size_t size);
 /* Memory that will soon be used throughout: if it is large, in huge pages, because a fault on each
  * small one costs many times what is done with it. */
 void *ptl__malloc_large(size_t size);

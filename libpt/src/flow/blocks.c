@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-#define CHUNK_MIN   64 /* items */
-#define CHUNK_MAX   8192
-#define CHUNK_GROWS 4
+#define CHUNK_MIN   ((size_t)16 << 10) /* bytes */
+#define CHUNK_MAX   ((size_t)512 << 10)
+#define CHUNK_GROWS 2   /* bits */
 #define LINE_SIZE   128 /* a pair, which processors fetch together */
 #define MAX_VIEWS   64
 #define MIN_BUCKETS 256
@@ -24,16 +24,15 @@ struct ptl__chunk {
     unsigned char *items;   /* behind, at a cache line */
 };
 
-void *ptl__chunk_item(struct ptl__chunk **chunks, size_t size)
+void *ptl__chunk_item(struct ptl__pool *pool, struct ptl__chunk **chunks, size_t size)
 {
     struct ptl__chunk *c = *chunks;
 
     if (!c || c->used == c->cap) {
-        size_t cap = !c ? CHUNK_MIN : c->cap < CHUNK_MAX ? c->cap * CHUNK_GROWS : CHUNK_MAX;
-        size_t all = sizeof(*c) + LINE_SIZE + cap * size;
+        size_t all = !c ? CHUNK_MIN : c->size << CHUNK_GROWS;
 
-        all = (all + 4095) & ~(size_t)4095;
-        c = ptl__pages_new(all);
+        all = all < CHUNK_MAX ? all : CHUNK_MAX;
+        c = ptl__pool_get(pool, all);
         if (!c)
             return NULL;
         c->size = all;
@@ -54,11 +53,11 @@ void ptl__chunks_each(const struct ptl__chunk *c, size_t size,
             each(context, c->items + i * size);
 }
 
-void ptl__chunks_free(struct ptl__chunk *c)
+void ptl__chunks_free(struct ptl__pool *pool, struct ptl__chunk *c)
 {
     while (c) {
         struct ptl__chunk *next = c->next;
-        ptl__pages_free(c, c->size);
+        ptl__pool_put(pool, c, c->size);
         c = next;
     }
 }
@@ -83,21 +82,22 @@ static size_t code_bucket(const void *entry, size_t nbuckets)
     return hash(c->block.ip, (uintptr_t)c->block.section + c->block.mode, nbuckets);
 }
 
-static void table_free(struct ptl__table *t)
+static void table_free(struct ptl__pool *pool, struct ptl__table *t)
 {
-    ptl__pages_free((void *)t->buckets, t->nbuckets * sizeof(void *));
+    ptl__pool_put(pool, (void *)t->buckets, t->nbuckets * sizeof(void *));
 }
 
 /* More buckets when there is an entry for each. `chain` is the offset of the pointer
  * to the next in the bucket. Fails only if there is no table yet. */
-static int grow(struct ptl__table *t, size_t chain, size_t (*bucket_of)(const void *, size_t))
+static int grow(struct ptl__pool *pool, struct ptl__table *t, size_t chain,
+                size_t (*bucket_of)(const void *, size_t))
 {
     size_t n = t->nbuckets ? t->nbuckets * 4 : MIN_BUCKETS;
     void **bigger;
 
     if (t->used < t->nbuckets)
         return 0;
-    bigger = ptl__pages_new(n * sizeof(void *));
+    bigger = ptl__pool_get(pool, n * sizeof(void *));
     if (!bigger)
         return t->nbuckets ? 0 : -1;
     for (size_t i = 0; i < t->nbuckets; i++) {
@@ -110,7 +110,7 @@ static int grow(struct ptl__table *t, size_t chain, size_t (*bucket_of)(const vo
             bigger[to] = entry;
         }
     }
-    table_free(t);
+    table_free(pool, t);
     t->buckets = bigger;
     t->nbuckets = n;
     return 0;
@@ -271,9 +271,9 @@ static int new_code(struct ptl__cache *cache, struct source *s, uint8_t mode,
         status = find_crossing(s, &block);
     if (status < 0)
         return status;
-    if (grow(&cache->codes, offsetof(struct ptl__code, chain), code_bucket) < 0)
+    if (grow(&cache->pool, &cache->codes, offsetof(struct ptl__code, chain), code_bucket) < 0)
         return PTL_NOMEM;
-    c = ptl__chunk_item(&cache->chunks, sizeof(*c));
+    c = ptl__chunk_item(&cache->pool, &cache->chunks, sizeof(*c));
     if (!c)
         return PTL_NOMEM;
     block.bytes = s->bytes;
@@ -311,9 +311,9 @@ static int new_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t i
     ptl__free(s.own);
     if (status < 0)
         return status;
-    if (grow(&view->nodes, offsetof(struct ptl__node, chain), node_bucket) < 0)
+    if (grow(view->pool, &view->nodes, offsetof(struct ptl__node, chain), node_bucket) < 0)
         return PTL_NOMEM;
-    n = ptl__chunk_item(&view->chunks, sizeof(*n));
+    n = ptl__chunk_item(view->pool, &view->chunks, sizeof(*n));
     if (!n)
         return PTL_NOMEM;
     n->block = &code->block;
@@ -353,19 +353,19 @@ int ptl__view_node(struct ptl__cache *cache, struct ptl__view *view, uint64_t ip
 
 /* --- views ------------------------------------------------------------------------ */
 
-static void memos_free(struct ptl__memos *memos)
+static void memos_free(struct ptl__pool *pool, struct ptl__memos *memos)
 {
-    ptl__pages_free((void *)memos->slots, memos->nslots * sizeof(void *));
-    ptl__chunks_free(memos->chunks);
+    ptl__pool_put(pool, (void *)memos->slots, memos->nslots * sizeof(void *));
+    ptl__chunks_free(pool, memos->chunks);
 }
 
 static void view_free(struct ptl__view *view)
 {
     ptl__unfold(view);
-    ptl__chunks_free(view->chunks);
-    table_free(&view->nodes);
-    memos_free(&view->memos);
-    memos_free(&view->stretches);
+    ptl__chunks_free(view->pool, view->chunks);
+    table_free(view->pool, &view->nodes);
+    memos_free(view->pool, &view->memos);
+    memos_free(view->pool, &view->stretches);
     ptl__free(view->told);
     ptl__free(view);
 }
@@ -390,6 +390,7 @@ struct ptl__view *ptl__cache_view(struct ptl__cache *cache, const struct ptl_spa
         view = ptl__calloc(1, sizeof(*view));
         if (!view)
             return NULL;
+        view->pool = &cache->pool;
         view->space = space;
         view->version = version;
         cache->nviews++;
@@ -409,19 +410,23 @@ static void free_codes(struct ptl__cache *cache)
             ptl__free(codes[i].own);
         }
     }
-    ptl__chunks_free(cache->chunks);
+    ptl__chunks_free(&cache->pool, cache->chunks);
 }
 
 void ptl__cache_free(struct ptl__cache *cache)
 {
+    struct ptl__pool pool;
+
     while (cache->views) {
         struct ptl__view *next = cache->views->next;
         view_free(cache->views);
         cache->views = next;
     }
     free_codes(cache);
-    table_free(&cache->codes);
+    table_free(&cache->pool, &cache->codes);
+    pool = cache->pool;
     memset(cache, 0, sizeof(*cache));
+    cache->pool = pool;
 }
 
 /* --- inside a block ------------------------------------------------------------------ */

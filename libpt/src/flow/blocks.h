@@ -13,6 +13,8 @@
 #ifndef LIBPT_FLOW_BLOCKS_H
 #define LIBPT_FLOW_BLOCKS_H
 
+#include "base/pool.h"
+
 #include <pt/flow.h>
 
 /* The most instructions of one block: bounds what finding or splitting one costs. */
@@ -117,6 +119,7 @@ struct ptl__memos {
 };
 
 struct ptl__view {
+    struct ptl__pool *pool; /* the cache's */
     const struct ptl_space *space;
     uint64_t version;
     struct ptl__table nodes;
@@ -130,6 +133,7 @@ struct ptl__view {
 };
 
 struct ptl__cache {
+    struct ptl__pool pool; /* of all that follows */
     struct ptl__view *views;
     unsigned nviews;
     struct ptl__table codes;
@@ -167,10 +171,10 @@ void ptl__chunks_each(const struct ptl__chunk *chunks, size_t size,
                       void (*each)(void *context, void *item), void *context);
 
 /* Zeroed memory for one more item, at a cache line. NULL: none. */
-void *ptl__chunk_item(struct ptl__chunk **chunks, size_t size);
-void ptl__chunks_free(struct ptl__chunk *chunks);
+void *ptl__chunk_item(struct ptl__pool *pool, struct ptl__chunk **chunks, size_t size);
+void ptl__chunks_free(struct ptl__pool *pool, struct ptl__chunk *chunks);
 
-/* All zero is an empty cache. */
+/* All zero is an empty cache. Its pool stays, and is to be freed after it. */
 void ptl__cache_free(struct ptl__cache *cache);
 
 /* The view of this version of the space. Returns NULL without memory. Pointers to nodes of

@@ -47,6 +47,7 @@ static int may_be_proven(uint32_t flags)
 int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
 {
     struct ptl_flow_config c;
+    struct ptl__pool pool = {0};
     struct ptl_flow *f;
 
     if (!flow || !config || config->size < offsetof(struct ptl_flow_config, space))
@@ -55,9 +56,12 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
     memcpy(&c, config, config->size < sizeof(c) ? config->size : sizeof(c));
     if ((!c.begin && c.len) || !may_be_proven(c.flags))
         return PTL_INVALID;
-    f = ptl__calloc(1, sizeof(*f));
-    if (!f)
+    f = ptl__pool_get(&pool, sizeof(*f));
+    if (!f) {
+        ptl__pool_free(&pool);
         return PTL_NOMEM;
+    }
+    f->cache.pool = pool;
     if (c.flags & PTL_FLOW_COVERAGE)
         c.flags |= PTL_FLOW_COUNT;
     if (c.flags & PTL_FLOW_PROVEN && !(f->hold = ptl__hold_new())) {
@@ -79,7 +83,7 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
     ptl__bind_init(&f->bind, &c);
     start(f);
     if (f->counts && f->fast)
-        f->seen = ptl__pages_new(SEEN_SIZE);
+        f->seen = ptl__pool_get(&f->cache.pool, SEEN_SIZE);
     if (open_view(f) < 0 || (f->counts && f->fast && !f->seen)) {
         ptl_flow_free(f);
         return PTL_NOMEM;
@@ -90,14 +94,18 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
 
 void ptl_flow_free(struct ptl_flow *flow)
 {
+    struct ptl__pool pool;
+
     if (!flow)
         return;
+    ptl__pool_put(&flow->cache.pool, flow->seen, SEEN_SIZE);
     ptl__cache_free(&flow->cache);
     ptl__cold_free(&flow->cold);
     ptl__tasks_free(&flow->tasks);
-    ptl__pages_free(flow->seen, SEEN_SIZE);
     ptl__hold_free(flow->hold);
-    ptl__free(flow);
+    pool = flow->cache.pool; /* the flow itself is out of it */
+    ptl__pool_put(&pool, flow, sizeof(*flow));
+    ptl__pool_free(&pool);
 }
 
 void ptl_flow_on_free(struct ptl_flow *flow, void (*free_user)(void *user))

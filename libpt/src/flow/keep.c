@@ -23,7 +23,8 @@ static void put_slot(struct ptl__memos *memos, void *item, size_t slot)
 }
 
 /* More slots while more than half are used. Returns 0 if there are none. */
-static int grow(struct ptl__memos *memos, size_t (*slot_of)(const void *item))
+static int grow(struct ptl__pool *pool, struct ptl__memos *memos,
+                size_t (*slot_of)(const void *item))
 {
     struct ptl__memos old = *memos;
     size_t n = memos->nslots ? memos->nslots * 4 : MIN_SLOTS;
@@ -31,7 +32,7 @@ static int grow(struct ptl__memos *memos, size_t (*slot_of)(const void *item))
 
     if (memos->used * 2 < memos->nslots || n > MAX_SLOTS)
         return 1;
-    slots = ptl__pages_new(n * sizeof(*slots));
+    slots = ptl__pool_get(pool, n * sizeof(*slots));
     if (!slots)
         return memos->nslots != 0;
     memos->slots = slots;
@@ -39,16 +40,16 @@ static int grow(struct ptl__memos *memos, size_t (*slot_of)(const void *item))
     for (size_t i = 0; i < old.nslots; i++)
         if (old.slots[i])
             put_slot(memos, old.slots[i], slot_of(old.slots[i]));
-    ptl__pages_free((void *)old.slots, old.nslots * sizeof(*slots));
+    ptl__pool_put(pool, (void *)old.slots, old.nslots * sizeof(*slots));
     return 1;
 }
 
-void *ptl__memos_put(struct ptl__memos *memos, const void *item, size_t size,
-                     size_t (*slot_of)(const void *item))
+void *ptl__memos_put(struct ptl__pool *pool, struct ptl__memos *memos, const void *item,
+                     size_t size, size_t (*slot_of)(const void *item))
 {
     void *copy;
 
-    if (!grow(memos, slot_of) || !(copy = ptl__chunk_item(&memos->chunks, size)))
+    if (!grow(pool, memos, slot_of) || !(copy = ptl__chunk_item(pool, &memos->chunks, size)))
         return NULL;
     memcpy(copy, item, size);
     put_slot(memos, copy, slot_of(copy));
@@ -56,9 +57,9 @@ void *ptl__memos_put(struct ptl__memos *memos, const void *item, size_t size,
     return copy;
 }
 
-static void forget(struct ptl__memos *memos)
+static void forget(struct ptl__pool *pool, struct ptl__memos *memos)
 {
-    ptl__chunks_free(memos->chunks);
+    ptl__chunks_free(pool, memos->chunks);
     if (memos->slots)
         memset((void *)memos->slots, 0, memos->nslots * sizeof(*memos->slots));
     memos->chunks = NULL;
@@ -70,7 +71,7 @@ void ptl__memos_bound(struct ptl__view *view)
     if (view->memos.used < MAX_SLOTS)
         return;
     ptl__unfold(view);
-    forget(&view->memos);
+    forget(view->pool, &view->memos);
 }
 
 void ptl__stretches_bound(struct ptl__view *view)
@@ -78,7 +79,7 @@ void ptl__stretches_bound(struct ptl__view *view)
     if (view->stretches.used < MAX_SLOTS && view->ntold + STRETCH_EVENTS <= MAX_TOLD)
         return;
     ptl__unfold(view);
-    forget(&view->stretches);
+    forget(view->pool, &view->stretches);
     view->ntold = 0;
     view->forgotten++;
 }

@@ -360,7 +360,7 @@ struct ptl__memo *ptl__memo_make(struct ptl_flow *f, struct ptl__node *node,
     t.memo.key = key;
     ptl__memos_bound(f->view);
     if (status) /* else some day there will be a better one */
-        m = ptl__memos_put(&f->view->memos, &t.memo, sizeof(t.memo), slot_of);
+        m = ptl__memos_put(f->view->pool, &f->view->memos, &t.memo, sizeof(t.memo), slot_of);
     f->trial = t.memo;
     return m ? m : &f->trial;
 }

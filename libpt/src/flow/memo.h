@@ -132,8 +132,8 @@ static inline struct ptl__stretch *ptl__stretch_look(void *const *slots, size_t 
 }
 
 /* Keep a copy of the item. NULL without memory. */
-void *ptl__memos_put(struct ptl__memos *memos, const void *item, size_t size,
-                     size_t (*slot_of)(const void *item));
+void *ptl__memos_put(struct ptl__pool *pool, struct ptl__memos *memos, const void *item,
+                     size_t size, size_t (*slot_of)(const void *item));
 /* Keep the events. Returns 0 without memory. */
 int ptl__view_told(struct ptl__view *view, const struct ptl__told *told, unsigned n,
                    uint32_t *index);

@@ -246,5 +246,5 @@ struct ptl__stretch *ptl__stretch_make(struct ptl_flow *f, struct ptl__node *nod
     memcpy(kept.bytes, p, STRETCH_SIZE);
     if (!ptl__view_told(f->view, j.told, kept.ntold, &kept.told))
         return NULL;
-    return ptl__memos_put(&f->view->stretches, &kept, sizeof(kept), slot_of);
+    return ptl__memos_put(f->view->pool, &f->view->stretches, &kept, sizeof(kept), slot_of);
 }
