@@ -11,6 +11,7 @@
  *   switch=0     the next of them runs after so many ticks; 0: the first one always
  *   lost=0       every so many pieces the buffer was full
  *   timeless=0   1: the trace has no time
+ *   ratio=1      0: that of TSC and CTC is not told
  *
  * A tick is a nanosecond. Records have the times of the TSC packets beside them.
  */
@@ -27,13 +28,14 @@
 #define PID   4711u
 #define PT_ID 100u
 #define SB_ID 1000u
-#define NAMES 9
+#define NAMES 10
 
 static struct {
     const char *name;
     uint64_t value;
-} options[NAMES] = {{"repeat", 1}, {"piece", 65536}, {"buffer", 65536}, {"cpus", 1},  {"tasks", 1},
-                    {"switch", 0}, {"lost", 0},      {"timeless", 0},   {"across", 0}};
+} options[NAMES] = {{"repeat", 1}, {"piece", 65536}, {"buffer", 65536}, {"cpus", 1},
+                    {"tasks", 1},  {"switch", 0},    {"lost", 0},       {"timeless", 0},
+                    {"across", 0}, {"ratio", 1}};
 
 static struct ptl_perf_writer *w;
 static struct ptl_layout layout;
@@ -99,8 +101,8 @@ static void start(void)
                                .per_cpu = 1,
                                .mtc_bit = 0x200,
                                .mtc_freq_bits = 0x3c000,
-                               .ctc_num = 84,
-                               .ctc_den = 2,
+                               .ctc_num = option("ratio") ? 84 : 0,
+                               .ctc_den = option("ratio") ? 2 : 0,
                                .cyc_bit = 2,
                                .max_nonturbo = 21};
     struct ptl_attr pt = {.type = 8,

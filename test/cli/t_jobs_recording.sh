@@ -87,6 +87,17 @@ check "nothing went wrong" grep -q "errors 0" "$tmp/one.err"
 # test_segments.c tells.
 segments=$(segments_of --segment-size 2K "$tmp/made.data")
 check "it was cut into segments ($segments)" [ "${segments:-0}" -gt 10 ]
+# With time of MTC and CYC, whose ratio the recording does not tell: all begin well.
+python3 - <<'PY' | helper_trace >"$tmp/timed.pt"
+for i in range(6000):
+    print('psb\ntsc %x\ntma %x %x\ncbr 10\nmode.exec cs.l\nfup 6: 1000\npsbend' % (0x1000 + 900 * i, (0x10 + i) & 0xffff, i % 9))
+    for k in range(9):
+        print('mtc %x\ncyc %x\ntnt.8 !!' % ((9 * i + k) & 0xff, 40 + k))
+PY
+helper_wrap "$tmp/timed.pt" "$tmp/code" 0x1000 piece=1048576 buffer=1048576 ratio=0 >"$tmp/timed.data"
+jobs "MTC and CYC without a ratio" "$tmp/timed.data"
+again=$(ptxed -v -j2 -q --segment-size 1K "$tmp/timed.data" 2>&1 | grep -o '[0-9]* segments, [0-9]* of them')
+check "MTC and CYC without a ratio: $again decoded again" grep -qE '^[1-9][0-9]+ segments, 0 of' <<<"$again"
 
 jobs "two processors, three tasks" "$tmp/made.data"
 jobs "fields, times" --fields all --event:time --event:ip --offset "$tmp/made.data"
