@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every call of the tools into libc fails once, in one run each, under ASan, LSan and UBSan
-# (test/fault). Takes half an hour or more; the tests take a sample.
-#   script/fault.sh
+# (test/fault). Takes hours, as each run is a process of its own; the tests take a sample.
+#   script/fault.sh               every call
+#   FAULT_MOST=20 script/fault.sh about 20 calls of each command and kind, spread evenly: minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake --preset asan-ubsan >/dev/null

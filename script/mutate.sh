@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # All damaged versions of real files, under ASan and UBSan: every prefix, every byte of the headers
-# changed in five ways, a thousand swaps of blocks each (test/mutate). Takes an hour or more; the tests
+# changed in five ways, a thousand swaps of blocks each (test/mutate). Takes hours; the tests
 # take a sample.
-#   script/mutate.sh
+#   script/mutate.sh                  all
+#   MUTATE_EVERY=100 script/mutate.sh every 100th of them, of all files: minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake --preset asan-ubsan >/dev/null

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Damaged versions of real files: they end, in time and memory that their size allows, and what is cut
-# is told. A sample here; MUTATE=full for all of them (script/mutate.sh, under ASan and UBSan).
+# is told. A sample here; MUTATE=full for all of them, or every MUTATE_EVERY-th (script/mutate.sh,
+# under ASan and UBSan).
 # shellcheck source=test/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 1
-full=${MUTATE:-}
+full=${MUTATE:-} every=${MUTATE_EVERY:-1}
 total=0
 
 # mutate KIND FILE SAMPLE [CODE]: every byte with MUTATE=full, else every SAMPLE-th
@@ -12,10 +13,10 @@ mutate() {
     local kind=$1 file=$2 step=$3 out size
     if [ "$full" = full ]; then
         # Of large files a part: each version is written and read whole.
-        size=$(stat -c %s "$file") step=1
+        size=$(stat -c %s "$file") step=$every
         [ "$size" -gt 262144 ] && case $kind in
-        prefix) step=$((size / 20000 + 1)) ;;
-        bytes) step=5 ;;
+        prefix) step=$(((size / 20000 + 1) * every)) ;;
+        bytes) step=$((5 * every)) ;;
         esac
     fi
     shift 3
@@ -76,7 +77,7 @@ fi
 
 # The tools: every cut of a recording has a status that is not 0, and says why.
 silent=0 n=0 step=97
-[ "$full" = full ] && step=1
+[ "$full" = full ] && step=$every
 size=$(stat -c %s small.data)
 for ((i = 0; i < size; i += step)); do
     head -c $i small.data >cut.data
