@@ -81,6 +81,7 @@ struct ptl__told {
     uint16_t at;           /* bytes from the beginning to the packet it is told with */
     uint8_t on;            /* tracing was switched on, not off */
     uint8_t resumed;
+    uint8_t have_ip;
 };
 
 #define STRETCH_EVENTS 4

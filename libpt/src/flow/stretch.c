@@ -147,41 +147,50 @@ static int add_tip(struct join *j)
 }
 
 /* Both events are told with the TIP.PGE at hand. */
-static void add_told(struct join *j, uint64_t pgd, uint64_t pge, uint64_t resume)
+static void add_told(struct join *j, const uint64_t *pgd, uint64_t pge, uint64_t resume)
 {
     uint16_t at = (uint16_t)(j->p - (j->end - STRETCH_SIZE));
 
-    j->told[j->ntold++] = (struct ptl__told){.ip = pgd,
+    j->told[j->ntold++] = (struct ptl__told){.ip = pgd ? *pgd : 0,
+                                             .have_ip = pgd != NULL,
                                              .insns = j->insns,
                                              .blocks = (uint16_t)j->blocks,
                                              .runs = (uint16_t)j->runs,
                                              .at = at};
     j->told[j->ntold++] =
-        (struct ptl__told){.ip = pge, .at = at, .on = 1, .resumed = pge == resume};
+        (struct ptl__told){.ip = pge, .have_ip = 1, .at = at, .on = 1, .resumed = pge == resume};
     j->insns = j->blocks = j->runs = 0;
+}
+
+/* May a TIP.PGD without address be in it? As in take_pgd(); where blocks are counted, the way is
+ * gone again by addresses (unfold.c). */
+static int may_be_off(const struct join *j)
+{
+    return j->s.last && !(j->f->flags & PTL_FLOW_COVERAGE);
 }
 
 /* TIP.PGD and TIP.PGE. */
 static int add_off_on(struct join *j)
 {
+    int have_ip = *j->p >> 5 != PTL_IPC_SUPPRESSED;
     const struct ptl__memo *m;
-    uint64_t ip, pge, resume;
-    unsigned size = read_ip(j, &ip);
+    uint64_t ip = 0, pge, resume;
+    unsigned size = have_ip ? read_ip(j, &ip) : (unsigned)may_be_off(j);
 
     if (j->f->cursor || !size || j->ntold + 2 > STRETCH_EVENTS)
         return 0;
-    m = look(j, j->node, MEMO_PGD, ip);
+    m = look(j, j->node, have_ip ? MEMO_PGD : MEMO_PGD0, ip);
     if (!add(j, m))
         return 0;
     resume = m->next ? ip : ptl__resume_ip(m->last);
     j->p = ptl__skip_pad(j->p + size, j->end);
-    j->last_ip = ip;
+    j->last_ip = have_ip ? ip : j->last_ip;
     if (j->p == j->end || IP_LOW(*j->p) != LOW_PGE || !(size = read_ip(j, &pge)))
         return 0;
     if (j->f->flags & PTL_FLOW_FEW_EVENTS)
         j->s.events = 1;
     else
-        add_told(j, ip, pge, resume);
+        add_told(j, have_ip ? &ip : NULL, pge, resume);
     m = look(j, NULL, MEMO_PGE, pge);
     j->p += size;
     j->last_ip = pge;

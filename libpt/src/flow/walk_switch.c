@@ -70,8 +70,8 @@ INLINE void put_ran(struct count *s, struct regs *r)
 void ptl__count_told(struct count *s, struct regs *r, const struct ptl__told *t, unsigned n)
 {
     for (unsigned i = 0; i < n; i++, t++) {
-        struct told told = {t->on ? PTL_EV_ENABLED : PTL_EV_DISABLED, 1, t->ip, t->ip + !t->resumed,
-                            r->p + t->at};
+        struct told told = {t->on ? PTL_EV_ENABLED : PTL_EV_DISABLED, t->have_ip, t->ip,
+                            t->ip + !t->resumed, r->p + t->at};
 
         r->insns += t->insns;
         r->blocks += t->blocks;
