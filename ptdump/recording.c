@@ -12,12 +12,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TSC_BITS 56 /* of a TSC packet */
+#define NEAR       3 /* pieces, and bytes, before the one at hand */
+#define NEAR_BYTES ((size_t)16 << 20)
+#define TSC_BITS   56 /* of a TSC packet */
 
 struct view {
     struct options *options;
     const char *name;
-    const struct infile *file; /* NULL: a directory */
     const struct ptl_perf *perf;
     struct out *out;
     struct dump dump;
@@ -95,14 +96,20 @@ static struct ptl_time_conv time_conv(const struct ptl_perf *perf)
     return conv;
 }
 
-/* Memory stays flat: what has been dumped may leave it. Trace that was joined across buffers
- * lies elsewhere. */
+/* Memory stays flat: what has been dumped of a piece may leave it, and what lies between it and the
+ * ones before, which were looked at, too. */
 static void forget(void *context, const uint8_t *pos)
 {
-    const struct infile *file = ((struct view *)context)->file;
+    const struct view *view = context;
+    const struct ptl_perf_piece *p = &view->queue->pieces[view->piece];
+    const uint8_t *from = p->bytes;
 
-    if (file && pos >= file->bytes && pos < file->bytes + file->len)
-        infile_forget(file, pos);
+    if (pos < p->bytes || (uint64_t)(pos - p->bytes) > p->size)
+        return;
+    for (size_t i = 1; i <= NEAR && i <= view->piece; i++)
+        if (p[-i].bytes < from && (size_t)(p->bytes - p[-i].bytes) < NEAR_BYTES)
+            from = p[-i].bytes;
+    ptl_perf_release(view->perf, from, (uint64_t)(pos - from));
 }
 
 /* The records that concern a queue: of its CPU, or of none. */
@@ -506,8 +513,21 @@ static int run(struct view *view)
     return report_losses(view, dumped ? dumped : status);
 }
 
+/* A whole file, or a directory, that can be opened by its name: then the library itself reads it,
+ * and gives memory back. Else NULL. */
+static const char *path_of(const struct options *options, const struct infile *file)
+{
+    int whole;
+
+    if (!file)
+        return options->file;
+    whole = file->mapped && !file->from && file->len == file->base_len;
+    return whole && strcmp(file->name, "-") != 0 ? file->name : NULL;
+}
+
 int recording_run(struct options *options, const struct infile *file, struct out *out)
 {
+    const char *path = path_of(options, file);
     const struct ptl_perf_config config = {.size = sizeof(config), .unzip = &zstd_unzip};
     struct view *view = calloc(1, sizeof(*view));
     struct ptl_perf_problem problem = {0, 0, 0, ""};
@@ -519,13 +539,12 @@ int recording_run(struct options *options, const struct infile *file, struct out
         return EXIT_NONE;
     }
     view->options = options;
-    view->file = file;
     view->name = file ? file->name : options->file;
     view->out = out;
-    if (file)
-        failed = ptl_perf_open_memory(&perf, file->bytes, file->len, &config, &problem);
+    if (path)
+        failed = ptl_perf_open(&perf, path, &config, &problem);
     else
-        failed = ptl_perf_open(&perf, options->file, &config, &problem);
+        failed = ptl_perf_open_memory(&perf, file->bytes, file->len, &config, &problem);
     if (failed) {
         opts_error(options->prog, "%s: %s%s%s.", view->name, problem.text, problem.err ? ": " : "",
                    problem.err ? strerror(problem.err) : "");

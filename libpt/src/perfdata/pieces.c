@@ -16,12 +16,15 @@
 
 /* So much trace is copied as long as pieces need it; then only what lies around the seams. */
 #define JOIN_MAX ((uint64_t)4 << 20)
+/* So many buffers may have pages in memory that were looked at for seams. */
+#define KEEP 32
 
 /* The stream of one queue: its buffers by position. */
 struct tape {
     struct ptl_perf *perf;
     const struct ptl_perf_buffer **bufs;
     size_t count, at; /* `at`: the first buffer that may still be needed */
+    size_t kept;      /* the first buffer whose pages have not been given back */
     uint32_t queue;
     uint64_t pos;     /* behind the last piece */
     uint64_t missing; /* told of, not there, not yet reported */
@@ -86,6 +89,23 @@ static void attach(struct ptl_perf_piece *p, const struct aux_note *note)
         p->cpu = note->cpu;
 }
 
+/* Buffers i..j were looked at: the kernel maps more than is touched, also before it. */
+static void release(const struct tape *t, size_t i, size_t j)
+{
+    for (; i <= j; i++)
+        ptl_perf_release(t->perf, t->bufs[i]->bytes, t->bufs[i]->size);
+}
+
+/* The ends of buffers up to i + 1 were looked at. To give back a few at once, whose pages may be
+ * needed again for the next one, costs more than to keep some. */
+static void release_some(struct tape *t, size_t i)
+{
+    if (i < t->kept + KEEP)
+        return;
+    release(t, t->kept, i);
+    t->kept = i;
+}
+
 /* Bytes [from, to) of buffers i..j, which adjoin; copied if there are several. */
 static int fill(struct tape *t, struct ptl_perf_piece *p, size_t i, size_t j, uint64_t from,
                 uint64_t to)
@@ -116,9 +136,7 @@ static int fill(struct tape *t, struct ptl_perf_piece *p, size_t i, size_t j, ui
         if (status)
             return status;
     }
-    /* The kernel maps more than is touched, also before it. */
-    for (i = first; i <= j; i++)
-        ptl_perf_release(perf, t->bufs[i]->bytes, t->bufs[i]->size);
+    release(t, first, j);
     return 0;
 }
 
@@ -168,8 +186,10 @@ static int cut(struct tape *t, uint64_t to, const struct aux_note *note)
         while (end_of(t, j) < to && j + 1 < t->count && begin_of(t, j + 1) == end_of(t, j))
             j++;
         end = end_of(t, j) < to ? end_of(t, j) : to;
-        if (j > i && t->perf->joins.len >= JOIN_MAX)
+        if (j > i && t->perf->joins.len >= JOIN_MAX) {
             end = shorten(t, i, &j, end);
+            release_some(t, i);
+        }
         p = new_piece(t, note);
         if (!p)
             return PTL_NOMEM;
