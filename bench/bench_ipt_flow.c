@@ -2,9 +2,10 @@
 /*
  * bench_ipt_flow.c - decode with libipt's block decoder:
  *
- *     bench_ipt_flow [-t] TRACE CODE BASE [CLOCK]
+ *     bench_ipt_flow [-t|-w] TRACE CODE BASE [CLOCK]
  *
- * -t: the trace is read once before, and the seconds of decoding are told.
+ * -t: the trace is read once before, and the seconds of decoding are told. -w: nothing is, and the
+ * seconds of the whole are told, from mapping the trace to giving all back.
  */
 #include "bench_code.h"
 #include "infile.h"
@@ -67,15 +68,16 @@ static void decode(struct pt_block_decoder *decoder, struct counts *counts)
 int main(int argc, char **argv)
 {
     int touch = argc > 1 && !strcmp(argv[1], "-t");
+    int whole = argc > 1 && !strcmp(argv[1], "-w");
     struct pt_block_decoder *decoder;
     struct counts counts = {0};
     struct bench_clock clock;
     struct pt_config config;
     struct infile trace;
-    double begin;
+    double begin, start = bench_seconds();
 
-    argv += touch;
-    argc -= touch;
+    argv += touch | whole;
+    argc -= touch | whole;
     if (argc < 4 || infile_open(&trace, argv[0], argv[1]))
         return 2;
     clock = bench_clock(argc > 4 ? argv[4] : NULL);
@@ -99,7 +101,9 @@ int main(int argc, char **argv)
            (unsigned long long)counts.errors);
     if (touch)
         printf(" %.6f seconds", bench_seconds() - begin);
-    putchar('\n');
     infile_close(&trace);
+    if (whole)
+        printf(" %.6f seconds", bench_seconds() - start);
+    putchar('\n');
     return 0;
 }

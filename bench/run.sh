@@ -82,11 +82,12 @@ row() { # NAME WHAT RATE-UNIT AMOUNT OTHER
 }
 
 echo "measuring ($rounds rounds) ..." >&2
-# -t: decoding alone, its input read before; without: the whole process, nothing cached.
+# -t: decoding alone, its input read before; -w: from main() to its end; without: the whole process.
 runs=(flow40 "$flow" -t count "$tmp/40.pt" "$tmp/code" "$base"
     -- coverage40 "$flow" -t coverage "$tmp/40.pt" "$tmp/code" "$base"
     -- items40 "$flow" -t items "$tmp/40.pt" "$tmp/code" "$base"
     -- flow1 "$flow" count "$tmp/1.pt" "$tmp/code" "$base"
+    -- main1 "$flow" -w count "$tmp/1.pt" "$tmp/code" "$base"
     -- cold1 "$flow" -t count "$tmp/1.pt" "$tmp/code" "$base"
     -- packets40 "$bin/bench/bench_packets" "$tmp/40.pt"
     -- text1 "${ptxed[@]}" --pt "$tmp/1.pt"
@@ -104,6 +105,7 @@ runs=(flow40 "$flow" -t count "$tmp/40.pt" "$tmp/code" "$base"
 if [ $have_ipt = 1 ]; then
     runs+=(-- ipt40 "${ipt_flow[@]}" -t "$tmp/40.pt" "$tmp/code" "$base"
         -- ipt1 "${ipt_flow[@]}" "$tmp/1.pt" "$tmp/code" "$base"
+        -- iptmain1 "${ipt_flow[@]}" -w "$tmp/1.pt" "$tmp/code" "$base"
         -- iptcold1 "${ipt_flow[@]}" -t "$tmp/1.pt" "$tmp/code" "$base"
         -- iptpackets40 "$bin/bench/bench_ipt_packets" "$tmp/40.pt")
 fi
@@ -259,6 +261,7 @@ perf_rows() {
     row coverage40 "flow, coverage: each block's count, x40" "M insns/s" "40 * $insns" ipt40
     row items40 "flow, block by block, x40" "M insns/s" "40 * $insns" ipt40
     row flow1 "flow, counting, x1, cold, whole process" "M insns/s" "$insns" ipt1
+    row main1 "- from mapping the file to the end, without starting the process" "M insns/s" "$insns" iptmain1
     row cold1 "- decoding alone, nothing known" "M insns/s" "$insns" iptcold1
     row slow1 "flow, instruction by instruction, x1" "M insns/s" "$insns" ipt1
     row quiet40 "ptxed --quiet, x40" "M insns/s" "40 * $insns" ipt40
