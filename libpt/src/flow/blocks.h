@@ -84,7 +84,7 @@ struct ptl__told {
     uint8_t have_ip;
 };
 
-#define STRETCH_EVENTS 4
+#define STRETCH_EVENTS 8
 
 /* What the packets in some bytes of trace do at a node. Two cache lines: what it is known by and
  * where it leads to; what it does. */
