@@ -28,6 +28,7 @@ start() {
     shift
     rm -f ctl ack
     mkfifo ctl ack
+    exec 9<>ack # what a recorder says that ends at once is still there to be read
     ./ptcapture --control fifo:ctl,ack -o "$OUT/$started.data" "$@" 2>"$OUT/$started.err" &
     recorder=$!
     tell ping
