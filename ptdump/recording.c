@@ -312,6 +312,29 @@ static void end_hiding(void *context)
     begin_piece(context);
 }
 
+/* A piece at which a window begins goes on from one that is not selected: decoding begins at the
+ * last PSB before it. What comes before the window stays hidden. Returns 0 if there is none. */
+static int lead_in(struct view *view, struct dump *dump, size_t i)
+{
+    const struct ptl_perf_piece *pieces = view->queue->pieces;
+    size_t j = i, psb = 0;
+
+    do {
+        if (!j || !pieces[j].joined)
+            return 0;
+        j--;
+        psb = ptl_psb_find_last(pieces[j].bytes, pieces[j].size, pieces[j].size);
+    } while (psb >= pieces[j].size);
+    view->piece = j;
+    dump_range(dump, pieces[j].bytes + psb, pieces[j].size - psb, pieces[j].offset + psb);
+    while (++j < i) {
+        view->piece = j;
+        if (pieces[j].size)
+            dump_on(dump, pieces[j].bytes, pieces[j].size, pieces[j].offset);
+    }
+    return 1;
+}
+
 /* From a place on. `counting`: nothing is printed. */
 static void dump_pieces(struct view *view, struct dump *dump, struct ptl_place from, int counting)
 {
@@ -325,6 +348,8 @@ static void dump_pieces(struct view *view, struct dump *dump, struct ptl_place f
             whole = 0;
             continue;
         }
+        if (!whole && p->joined && !at && dump->windowed)
+            whole = lead_in(view, dump, i);
         view->piece = i;
         if (!dump->hidden)
             begin_piece(view);

@@ -9,6 +9,7 @@
  *   cpus=1       the same on so many processors
  *   tasks=1      so many processes, which all map the code
  *   switch=0     the next of them runs after so many ticks; 0: the first one always
+ *   packets=0    1: pieces may begin at any packet, not only at PSBs and behind TIP.PGDs
  *   lost=0       every so many pieces the buffer was full
  *   timeless=0   1: the trace has no time
  *   ratio=1      0: that of TSC and CTC is not told
@@ -28,14 +29,14 @@
 #define PID   4711u
 #define PT_ID 100u
 #define SB_ID 1000u
-#define NAMES 10
+#define NAMES 11
 
 static struct {
     const char *name;
     uint64_t value;
 } options[NAMES] = {{"repeat", 1}, {"piece", 65536}, {"buffer", 65536}, {"cpus", 1},
                     {"tasks", 1},  {"switch", 0},    {"lost", 0},       {"timeless", 0},
-                    {"across", 0}, {"ratio", 1}};
+                    {"across", 0}, {"ratio", 1},     {"packets", 0}};
 
 static struct ptl_perf_writer *w;
 static struct ptl_layout layout;
@@ -183,7 +184,7 @@ static void find_starts(void)
         if (n > 0 && packet.type == PTL_PKT_PSB)
             starts[at] = 1;
         at += n > 0 ? (uint64_t)n : 1;
-        if (n > 0 && packet.type == PTL_PKT_TIP_PGD)
+        if (n > 0 && (packet.type == PTL_PKT_TIP_PGD || option("packets")))
             starts[at] = 1;
     }
 }

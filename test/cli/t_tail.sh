@@ -90,5 +90,15 @@ for range in "$from $to" "$from ffffffff" "0 $to"; do
         same "buffer $buffer, $range" expected got$buffer
     done
 done
+# Wherever a window begins, also in a piece that has no PSB, what one leaves the next one has.
+helper_wrap made.pt code 0x1000 piece=100 buffer=2500 across=1 packets=1 >short.data
+cuts=$(awk '$2 == "tsc" { print $3 }' all0 | sort -u | awk 'NR % 7 == 3' | head -12)
+ptdump --select:time "$(seconds "$(head -1 <<<"$cuts")")," short.data 2>/dev/null | grep -v '^\[' >expected
+: >got
+while read -r a b; do
+    ptdump --select:time "$(seconds "$a"),$(seconds "$b")" short.data 2>/dev/null | grep -v '^\[' >>got
+done < <(paste -d' ' <(echo "$cuts") <(tail -n +2 <<<"$cuts" | while read -r t; do printf '%x\n' $((0x$t - 1)); done; echo ffffffff))
+check 'windows: there is much' test "$(wc -l <expected)" -gt 1000
+same 'windows side by side' expected got
 check 'something was left out' test "$(wc -l <got0)" -lt "$(wc -l <all0)"
 done_testing
