@@ -26,10 +26,10 @@ int main(void)
     for (int i = 0; i < 3; i++) {
         __asm__ volatile("mov %%rsp, %%rbx\n\t"
                          "mov %[stack], %%rsp\n\t"
-                         "lcall *%[there]\n\t"
+                         "lcall *(%[there])\n\t"
                          "mov %%rbx, %%rsp\n\t"
                          : "=a"(result)
-                         : [stack] "r"(stack), [there] "m"(there)
+                         : [stack] "r"(stack), [there] "r"(&there) /* not by RSP */
                          : "rbx", "memory", "cc");
     }
     printf("%d\n", (int)result);

@@ -1,5 +1,6 @@
 /* 32-bit code: INT 0x80, whatever the [vdso] uses, a signal, a far jump to 64-bit code and back
- * (not with STAY32: qemu's emulated CPU crashes in the far return). */
+ * (not with STAY32: qemu's emulated CPU crashes in the far return). The 64-bit instructions have
+ * the same length in both modes: perf goes by the class of the ELF file. */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -24,8 +25,7 @@ static int far_and_back(void)
     __asm__ volatile("ljmp $0x33, $1f\n"
                      "1:\t.code64\n\t"
                      "mov $7, %%eax\n\t"
-                     "sub $8, %%rsp\n\t"
-                     "movl $2f, (%%rsp)\n\t"
+                     ".byte 0x68\n\t.long 2f\n\t" /* push $2f */
                      "movl $0x23, 4(%%rsp)\n\t"
                      "lretl\n\t"
                      ".code32\n"
