@@ -4,6 +4,8 @@
  *
  * Every byte that a getter promises is read, so that ASan sees what lies outside the file.
  */
+#include "fuzz_skim.h"
+
 #include <pt/perfdata.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         walk_header(perf);
         walk_records(perf);
         walk_trace(perf);
+        fuzz_skim(perf);
         ptl_perf_close(perf);
     } else if (perf) {
         abort();

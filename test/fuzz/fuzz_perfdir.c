@@ -5,6 +5,7 @@
  * Input: two bytes, the size of `data`; then `data`; the rest is `data.0`.
  */
 #include "fuzz_file.h"
+#include "fuzz_skim.h"
 
 #include <pt/perfdata.h>
 #include <string.h>
@@ -56,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             ptl_perf_open(&perf, directory ? fuzz_directory() : main_file.path, NULL, &problem);
         if (status == 0) {
             walk(perf);
+            fuzz_skim(perf);
             ptl_perf_close(perf);
         } else if (status > 0 || !memchr(problem.text, 0, sizeof(problem.text))) {
             abort();
