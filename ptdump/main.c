@@ -121,7 +121,7 @@ static int run(struct options *options, struct infile *file, struct out *out)
 static int print_all(struct options *options, struct infile *file)
 {
     struct out out;
-    int status, failed;
+    int status;
 
     if (out_open(&out, STDOUT_FILENO, OUT_SIZE)) {
         opts_error(options->prog, "out of memory");
@@ -129,14 +129,12 @@ static int print_all(struct options *options, struct infile *file)
     }
     if (!file || recording_is_file(file))
         status = recording_run(options, file, &out);
+    else if (select_refuse(options->prog, options->select.given, file->name) ||
+             select_refuse(options->prog, options->extract.given, file->name))
+        status = EXIT_NONE;
     else
         status = run(options, file, &out);
-    failed = out_close(&out);
-    if (failed) {
-        opts_error(options->prog, "failed to write: %s", strerror(failed));
-        status = EXIT_NONE;
-    }
-    return status;
+    return out_finish(&out, options->prog, status);
 }
 
 int main(int argc, char **argv)

@@ -44,6 +44,7 @@ static int set_extract(void *context, const struct opt *opt, const char *arg)
 {
     struct options *options = context;
 
+    options->extract.given = opt->name;
     options->extract.what |= (unsigned)opt->value;
     if (arg)
         options->extract.prefix = arg;
@@ -53,12 +54,8 @@ static int set_extract(void *context, const struct opt *opt, const char *arg)
 static int set_tail(void *context, const struct opt *opt, const char *arg)
 {
     struct options *options = context;
-    int status = opts_number(options->prog, opt->name, arg, UINT64_MAX, &options->tail);
 
-    if (status || options->tail)
-        return status;
-    opts_error(options->prog, "%s: bad argument: 0.", opt->name);
-    return FAILED;
+    return opts_positive(options->prog, opt->name, arg, UINT64_MAX, &options->tail);
 }
 
 #define FLAG(field) .apply = set_flag, .value = offsetof(struct options, field)

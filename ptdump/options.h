@@ -19,6 +19,7 @@
 /* Instead of packets: what is in a recording. */
 struct extract_options {
     unsigned what;      /* EXTRACT_* */
+    const char *given;  /* the last of these options, NULL: none */
     const char *prefix; /* of files to write; NULL: the name of the recording */
 };
 

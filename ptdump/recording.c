@@ -6,6 +6,7 @@
 #include "json.h"
 #include "tail.h"
 #include "unzip.h"
+#include "window.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,6 @@
 
 #define NEAR       3 /* pieces, and bytes, before the one at hand */
 #define NEAR_BYTES ((size_t)16 << 20)
-#define TSC_BITS   56 /* of a TSC packet */
 
 struct view {
     struct options *options;
@@ -26,16 +26,15 @@ struct view {
     const struct ptl_perf_queue *queue; /* being dumped, and its piece */
     size_t piece;
     struct sb_print sideband;
-    uint64_t from, to; /* ns */
-    uint64_t shown;    /* pieces */
+    struct window window;
+    uint64_t shown; /* pieces */
 };
 
 int recording_is_directory(const char *path)
 {
-    char data[4096];
     struct stat st;
 
-    return snprintf(data, sizeof(data), "%s/data", path) < (int)sizeof(data) && !stat(data, &st);
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
 int recording_is_file(const struct infile *file)
@@ -83,19 +82,6 @@ static void show_sideband(void *context, uint64_t tsc)
     sb_print_until(&view->sideband, view->out, tsc);
 }
 
-static struct ptl_time_conv time_conv(const struct ptl_perf *perf)
-{
-    const struct ptl_perf_pt *pt = ptl_perf_pt(perf);
-    struct ptl_time_conv conv = {0, 0, 0};
-
-    if (pt && pt->have_time) {
-        conv.zero = pt->info.time_zero;
-        conv.mult = (uint32_t)pt->info.time_mult;
-        conv.shift = (uint16_t)pt->info.time_shift;
-    }
-    return conv;
-}
-
 /* Memory stays flat: what has been dumped of a piece may leave it, and what lies between it and the
  * ones before, which were looked at, too. */
 static void forget(void *context, const uint8_t *pos)
@@ -125,7 +111,7 @@ static int queue_sideband(const struct view *view, const struct ptl_perf_queue *
     uint32_t index;
     int status;
 
-    source.time = time_conv(view->perf);
+    source.time = window_conv(view->perf);
     status = ptl_sideband_new(sideband, &config);
     if (!status)
         status = ptl_sideband_source(*sideband, &source, &index);
@@ -141,41 +127,33 @@ static int queue_sideband(const struct view *view, const struct ptl_perf_queue *
 
 /* --- selection ------------------------------------------------------------------ */
 
-static void find_window(struct view *view)
+/* Returns 0, or -1 if there is no time to select by: the message has been printed. */
+static int find_window(struct view *view)
 {
-    uint64_t first = UINT64_MAX, last = 0;
-    struct ptl_perf_iter iter = {0, 0};
-    struct ptl_perf_record r;
+    const struct opts_select *select = &view->options->select;
 
-    while (ptl_perf_next(view->perf, &iter, &r) > 0) {
-        if (!r.record.id.time)
-            continue;
-        first = r.record.id.time < first ? r.record.id.time : first;
-        last = r.record.id.time > last ? r.record.id.time : last;
+    if (window_find(&view->window, select, view->perf)) {
+        opts_error(view->options->prog, "%s: --select:time: no record in it has a time.",
+                   view->name);
+        return -1;
     }
-    select_window(&view->options->select, first <= last ? first : 0, last, &view->from, &view->to);
+    if (select_by_time(select) && !view->window.in_trace)
+        opts_error(view->options->prog,
+                   "%s: --select:time: the trace has no time that can be compared with the "
+                   "records': whole pieces of trace are shown.",
+                   view->name);
+    return 0;
 }
 
-/* To the packet, if trace and records have a common clock. A buffer's reference has the bits that
- * TSC packets lack. */
+/* To the packet, if trace and records have a common clock. */
 static void set_window(struct view *view)
 {
-    const struct ptl_perf_pt *pt = ptl_perf_pt(view->perf);
-    const struct ptl_time_conv conv = time_conv(view->perf);
-    const struct ptl_perf_buffer *buffers;
-    uint64_t from = 0, to = UINT64_MAX, high;
-    size_t count;
+    const struct window *window = &view->window;
 
-    buffers = ptl_perf_buffers(view->perf, &count);
-    if (!pt || !pt->tsc || !conv.mult || (!view->from && view->to == UINT64_MAX))
+    if (!window->in_trace || (!window->from && window->to == UINT64_MAX))
         return;
-    high = count ? buffers[0].reference >> TSC_BITS << TSC_BITS : 0;
-    if (view->from)
-        from = ptl_ns_to_tsc(&conv, view->from) - high;
-    if (view->to != UINT64_MAX)
-        to = ptl_ns_to_tsc(&conv, view->to) - high;
-    dump_window(&view->dump, from, to);
-    dump_window(&view->counter, from, to);
+    dump_window(&view->dump, window->tsc_from, window->tsc_to);
+    dump_window(&view->counter, window->tsc_from, window->tsc_to);
 }
 
 static int selected_queue(const struct opts_select *select, const struct ptl_perf_queue *queue)
@@ -185,7 +163,7 @@ static int selected_queue(const struct opts_select *select, const struct ptl_per
 
 static const char *name_of(const struct view *view, const struct ptl_perf_piece *p)
 {
-    struct ptl_time_conv conv = time_conv(view->perf);
+    struct ptl_time_conv conv = window_conv(view->perf);
 
     if (!view->sideband.sb)
         return NULL;
@@ -201,7 +179,7 @@ static int selected_piece(const struct view *view, const struct ptl_perf_queue *
 
     if (!select_task(&view->options->select, p->pid, p->tid, name_of(view, p)))
         return 0;
-    return (!p->time || p->time >= view->from) && before <= view->to;
+    return (!p->time || p->time >= view->window.from) && before <= view->window.to;
 }
 
 /* --- pieces ----------------------------------------------------------------------- */
@@ -524,7 +502,8 @@ static int run(struct view *view)
     if (view->options->extract.what)
         return extract_run(view->options, view->name, view->perf, view->out) ? EXIT_NONE : status;
     configure(&view->options->timing, view->perf);
-    find_window(view);
+    if (find_window(view))
+        return EXIT_NONE;
     dumped = all_queues(view);
     if (view->options->dump.json)
         dump_json_summary(view->out, &view->dump.result);

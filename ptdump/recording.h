@@ -14,7 +14,7 @@
 /* Everything was decoded; something was not; wrong usage or nothing to decode. */
 enum { EXIT_ALL = 0, EXIT_PART = 1, EXIT_NONE = 2 };
 
-/* A directory that holds a recording. */
+/* A directory, which may hold a recording. */
 int recording_is_directory(const char *path);
 /* Does the file begin as a perf.data file does? */
 int recording_is_file(const struct infile *file);

@@ -9,7 +9,6 @@
 #include "raw.h"
 #include "recording.h"
 
-#include <errno.h>
 #include <pt/coverage.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,17 +57,12 @@ static int open_printer(struct printer *printer, struct ptxed *x)
 /* Returns the exit status. */
 static int close_printer(struct printer *printer, const struct ptxed *x, int status)
 {
-    int error = out_close(&printer->out);
-
+    status = out_finish(&printer->out, x->prog, status);
     text_insn_free(printer->style.text);
     text_insn_free(printer->check_text);
     functions_free(printer->style.functions);
     ptl_coverage_free(printer->coverage);
-    /* A reader that has had enough (EPIPE) is no failure of ours. */
-    if (!error || error == EPIPE)
-        return error ? EXIT_ALL : status;
-    opts_error(x->prog, "cannot write: %s.", strerror(error));
-    return EXIT_PARTLY;
+    return status;
 }
 
 static int read_symbols(struct ptl_symbols **symbols, const struct ptl_space *space)

@@ -178,12 +178,8 @@ static int set_jobs(void *context, const struct opt *opt, const char *arg)
 {
     struct ptxed *x = context;
     uint64_t value;
-    int status = opts_number(x->prog, opt->name, arg, JOBS_MAX, &value);
+    int status = opts_positive(x->prog, opt->name, arg, JOBS_MAX, &value);
 
-    if (!status && !value) {
-        opts_error(x->prog, "%s: bad argument: 0.", opt->name);
-        status = FAILED;
-    }
     if (!status)
         x->jobs = (uint32_t)value;
     return status;
@@ -210,12 +206,8 @@ static int set_shard(void *context, const struct opt *opt, const char *arg)
 static int set_tail(void *context, const struct opt *opt, const char *arg)
 {
     struct ptxed *x = context;
-    int status = opts_number(x->prog, opt->name, arg, UINT64_MAX, &x->tail);
 
-    if (status || x->tail)
-        return status;
-    opts_error(x->prog, "%s: bad argument: 0.", opt->name);
-    return FAILED;
+    return opts_positive(x->prog, opt->name, arg, UINT64_MAX, &x->tail);
 }
 
 static int check_size(void *context, const struct opt *opt, const char *arg)
@@ -230,10 +222,7 @@ static int set_segment_size(void *context, const struct opt *opt, const char *ar
 {
     struct ptxed *x = context;
 
-    if (!opts_size(arg, &x->segment_size) && x->segment_size)
-        return 0;
-    opts_error(x->prog, "%s: bad argument: %s.", opt->name, arg);
-    return FAILED;
+    return opts_positive(x->prog, opt->name, arg, UINT64_MAX, &x->segment_size);
 }
 
 static int add_raw(void *context, const struct opt *opt, const char *arg)
@@ -458,8 +447,7 @@ static int check_coverage(struct ptxed *x)
         return FAILED;
     }
     x->print |= PRINT_QUIET;
-    x->coverage_by_item = x->coverage_edges || select_by_task(select) ||
-                          select->from.kind != SELECT_OPEN || select->to.kind != SELECT_OPEN;
+    x->coverage_by_item = x->coverage_edges || select_by_task(select) || select_by_time(select);
     if (!x->coverage_by_item)
         x->flow.flags |= PTL_FLOW_COVERAGE;
     return 0;
@@ -490,6 +478,9 @@ int ptxed_options(struct ptxed *x, int argc, char **argv)
         opts_error(x->prog, "no pt file.");
         return FAILED;
     }
+    if (x->trace.name && (select_refuse(x->prog, x->recording.select.given, x->trace.name) ||
+                          select_refuse(x->prog, x->recording.given, x->trace.name)))
+        return FAILED;
     status = check_proven(x);
     if (!status && x->coverage)
         status = check_coverage(x);
@@ -500,6 +491,11 @@ int ptxed_options(struct ptxed *x, int argc, char **argv)
         x->print |= PRINT_STAT_INSN | PRINT_STAT_BLOCK;
     if (x->insn_decoder)
         x->print &= ~(PRINT_BLOCKS | PRINT_STAT_BLOCK);
+    /* Between events time goes on with each branch. */
+    if (select_by_time(&x->recording.select) && !(x->flow.flags & PTL_FLOW_TICKS)) {
+        x->flow.flags |= PTL_FLOW_TICKS;
+        x->hide_ticks = 1;
+    }
     if (x->print & (PRINT_BLOCKS | PRINT_STAT_BLOCK))
         x->flow.flags |= PTL_FLOW_COLD_BLOCKS;
     if (only_counts(x))

@@ -35,6 +35,7 @@ struct ptxed {
     uint8_t insn_decoder;               /* nobody asks for blocks */
     uint8_t no_inst, raw_insn, att, symbols;
     uint8_t verbose;
+    uint8_t hide_ticks;       /* they are there for the window of time only */
     uint8_t coverage;         /* what ran how often, not when: */
     uint8_t coverage_edges;   /* - edges */
     uint8_t coverage_by_item; /* - not all of what is decoded */

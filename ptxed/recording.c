@@ -8,6 +8,7 @@
 #include "text_event.h"
 #include "unpack.h"
 #include "unzip.h"
+#include "window.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,26 +70,22 @@ static int open_session(struct recording *rec)
     return status;
 }
 
-/* From the first record with a time to the end of the last piece. */
-static void find_window(struct recording *rec)
+/* Returns 0, or -1 if there is no time to select by: the message has been printed. */
+static int find_window(struct recording *rec)
 {
-    const struct ptl_perf_queue *queues;
-    struct ptl_sb_record record = {0};
-    uint64_t first, last = 0;
-    size_t count, i = 0;
+    const struct ptxed *x = rec->x;
+    struct window window;
+    int timeless = window_find(&window, &x->recording.select, ptl_session_perf(rec->session)) != 0;
 
-    queues = ptl_perf_queues(ptl_session_perf(rec->session), &count);
-    for (size_t q = 0; q < count; q++)
-        for (size_t k = 0; k < queues[q].piece_count; k++)
-            if (queues[q].pieces[k].time > last)
-                last = queues[q].pieces[k].time;
-    while (ptl_sideband_get(ptl_session_sideband(rec->session, 0), i, &record) && !record.tsc)
-        i++;
-    first = record.tsc ? ptl_session_ns(rec->session, record.tsc) : 0;
-    select_window(&rec->x->recording.select, first, last > first ? last : first, &rec->from,
-                  &rec->to);
-    rec->from = rec->from ? ptl_session_ticks(rec->session, rec->from) : 0;
-    rec->to = rec->to == UINT64_MAX ? rec->to : ptl_session_ticks(rec->session, rec->to);
+    if (timeless || (select_by_time(&x->recording.select) && !window.in_trace)) {
+        opts_error(x->prog, "%s: --select:time: %s.", x->recording.path,
+                   timeless ? "no record in it has a time"
+                            : "the trace has no time that can be compared with the records'");
+        return -1;
+    }
+    rec->from = window.tsc_from;
+    rec->to = window.tsc_to;
+    return 0;
 }
 
 /* --- one queue after the other ------------------------------------------------------------ */
@@ -388,6 +385,10 @@ static void find_symbols(struct recording *rec, char *path, size_t size)
 
 static int check_options(const struct ptxed *x)
 {
+    if (x->recording.no_time && select_by_time(&x->recording.select)) {
+        opts_error(x->prog, "--select:time: not with --no-trace-time.");
+        return EXIT_NOTHING;
+    }
     if (x->shard && x->recording.merge) {
         opts_error(x->prog, "--shard: not with --merge.");
         return EXIT_NOTHING;
@@ -404,10 +405,13 @@ int decode_recording(struct ptxed *x, struct printer *printer)
 
     if (status || open_session(&rec))
         return EXIT_NOTHING;
+    if (find_window(&rec)) {
+        ptl_session_close(rec.session);
+        return EXIT_NOTHING;
+    }
     report_notes(x->prog, x->recording.path, rec.session, x->verbose);
     if (x->sideband.show_switches)
         printer->event_flags |= TEXT_EVENT_CONTEXT;
-    find_window(&rec);
     find_symbols(&rec, kallsyms, sizeof(kallsyms));
     status = recording_plan(&rec, &all.plan);
     if (status == 0)

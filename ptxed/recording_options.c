@@ -8,6 +8,7 @@
 
 static int set_string(void *context, const struct opt *opt, const char *arg)
 {
+    ((struct recording_options *)context)->given = opt->name;
     memcpy((char *)context + opt->value, &arg, sizeof(arg));
     return 0;
 }
@@ -17,6 +18,7 @@ static int set_int(void *context, const struct opt *opt, const char *arg)
     const int one = 1;
 
     (void)arg;
+    ((struct recording_options *)context)->given = opt->name;
     memcpy((char *)context + opt->value, &one, sizeof(one));
     return 0;
 }
@@ -42,6 +44,7 @@ static int set_fields(void *context, const struct opt *opt, const char *arg)
 {
     struct recording_options *o = context;
 
+    o->given = opt->name;
     for (const char *word = arg; *word; word += *word == ',') {
         size_t len = strcspn(word, ",");
         unsigned flag = field_of(word, len);

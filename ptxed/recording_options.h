@@ -15,8 +15,9 @@
 #define FIELD_TIME 0x10u
 
 struct recording_options {
-    const char *prog; /* set by the tool before parsing, for messages */
-    const char *path; /* NULL: none */
+    const char *prog;  /* set by the tool before parsing, for messages */
+    const char *path;  /* NULL: none */
+    const char *given; /* the last of these options but --select:*, NULL: none */
     const char *sysroot, *buildid_dir, *kcore, *vmlinux;
     unsigned fields; /* FIELD_* */
     int merge, no_time;

@@ -300,6 +300,12 @@ static void report(struct strand *s, const struct ptl_error *error)
         report_error(&s->found.report, s->rec->session, error->ip);
 }
 
+static int is_hidden(const struct strand *s, const struct ptl_item *item)
+{
+    return is_false_end(s, item) || (s->rec->x->hide_ticks && item->kind == PTL_ITEM_EVENT &&
+                                     item->u.event->type == PTL_EV_TICK);
+}
+
 static int print_one(struct strand *s, const struct ptl_item *item)
 {
     struct printer *p = s->printer;
@@ -308,7 +314,7 @@ static int print_one(struct strand *s, const struct ptl_item *item)
     listen(s, item);
     if (item->kind == PTL_ITEM_EVENT)
         s->found.syncs += item->u.event->type == PTL_EV_SYNC;
-    if (s->state.shown && s->state.in_window && !is_false_end(s, item)) {
+    if (s->state.shown && s->state.in_window && !is_hidden(s, item)) {
         if (item->kind == PTL_ITEM_ERROR)
             report(s, item->u.error);
         s->found.any = 1;

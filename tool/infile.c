@@ -72,6 +72,15 @@ static int map_all(struct infile *file, int fd, size_t size)
     return 0;
 }
 
+/* Where standard input is. */
+static void find_begin(struct infile *file, int fd)
+{
+    off_t at = strcmp(file->name, "-") ? 0 : lseek(fd, 0, SEEK_CUR);
+
+    if (at > 0)
+        file->begin = (uint64_t)at < file->base_len ? (size_t)at : file->base_len;
+}
+
 /* "-" is standard input. */
 static int open_input(const char *name)
 {
@@ -97,6 +106,8 @@ static int load(struct infile *file, const char *prog)
     }
     if (status)
         status = cannot_open(prog, file->name);
+    else if (file->mapped)
+        find_begin(file, fd);
     close(fd);
     return status;
 }
@@ -104,6 +115,7 @@ static int load(struct infile *file, const char *prog)
 int infile_open(struct infile *file, const char *prog, const char *arg)
 {
     struct file_range range;
+    size_t len;
     int status;
 
     memset(file, 0, sizeof(*file));
@@ -113,10 +125,14 @@ int infile_open(struct infile *file, const char *prog, const char *arg)
     }
     file->name = range.name;
     status = load(file, prog);
-    if (!status && range.from >= file->base_len) {
+    len = file->base_len - file->begin;
+    if (!status && !len) {
+        opts_error(prog, "%s: nothing to read.", file->name);
+        status = FAILED;
+    } else if (!status && range.from >= len) {
         opts_error(prog, "bad offset 0x%llx into %s.", (unsigned long long)range.from, file->name);
         status = FAILED;
-    } else if (!status && range.to > file->base_len) {
+    } else if (!status && range.to > len) {
         opts_error(prog, "bad range 0x%llx in %s.", (unsigned long long)range.to, file->name);
         status = FAILED;
     }
@@ -125,8 +141,8 @@ int infile_open(struct infile *file, const char *prog, const char *arg)
         return status;
     }
     file->from = range.from;
-    file->bytes = (const uint8_t *)file->base + range.from;
-    file->len = (size_t)((range.to ? range.to : file->base_len) - range.from);
+    file->bytes = (const uint8_t *)file->base + file->begin + range.from;
+    file->len = (size_t)((range.to ? range.to : len) - range.from);
     return 0;
 }
 
@@ -142,7 +158,7 @@ void infile_forget(const struct infile *file, const uint8_t *pos)
 void infile_done(struct infile *file, size_t upto)
 {
     const size_t step = 4 << 20; /* pages are given back in pieces of this size */
-    size_t begin = file->done, end = (size_t)file->from + upto;
+    size_t begin = file->done, end = file->begin + (size_t)file->from + upto;
 
     if (end > file->base_len || end < begin + 2 * step)
         return;

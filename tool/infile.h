@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * infile.h - a file, or a part of it, given as "F[:from[-to]]": mapped, not copied. What
- * cannot be mapped (a pipe) is read into memory. "-" is standard input.
+ * cannot be mapped (a pipe) is read into memory. "-" is standard input, from where it is on: what
+ * was read of a file before does not belong to it.
  */
 #ifndef TOOL_INFILE_H
 #define TOOL_INFILE_H
@@ -13,10 +14,11 @@ struct infile {
     char *name; /* NULL: not open */
     const uint8_t *bytes;
     size_t len;
-    uint64_t from; /* where the part begins in the file */
+    uint64_t from; /* where the part begins, from `begin` on */
     size_t done;   /* see infile_done() */
     void *base;    /* what to unmap or free */
     size_t base_len;
+    size_t begin; /* the place in it that is offset 0: not its first byte in standard input only */
     int mapped;
 };
 

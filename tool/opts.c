@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define LEAVE        1 /* exit status 0, plus 1 */
+#define CANNOT_WRITE 2 /* exit status 1, plus 1 */
 #define USAGE_FAILED 3 /* exit status 2, plus 1 */
 
 void opts_say(const char *format, va_list ap)
@@ -142,7 +143,7 @@ int opts_parse(const struct opts *opts, int argc, char **argv, int *rest)
             i++;
             break;
         }
-        if (word[0] != '-' || !word[1]) {
+        if (word[0] != '-' || !word[1] || word[1] == ':') { /* "-", "-:8-16": standard input */
             if (opts->stop_at_word)
                 break;
             status = opts->word(opts->context, word);
@@ -250,7 +251,10 @@ static int leave(const struct opts *opts, const struct opt *opt)
         opts_list(opts);
     else
         printf("%s %s\n", opts->name, ptl_version());
-    return LEAVE;
+    if (!fflush(stdout))
+        return LEAVE;
+    opts_error(opts->prog, "cannot write: %s.", strerror(errno));
+    return CANNOT_WRITE;
 }
 
 /* --- arguments -------------------------------------------------------------- */
@@ -298,6 +302,16 @@ int opts_number(const char *prog, const char *opt, const char *arg, uint64_t max
         return USAGE_FAILED;
     }
     return 0;
+}
+
+int opts_positive(const char *prog, const char *opt, const char *arg, uint64_t max, uint64_t *value)
+{
+    int status = opts_number(prog, opt, arg, max, value);
+
+    if (status || *value)
+        return status;
+    opts_error(prog, "%s: bad argument: %s.", opt, arg);
+    return USAGE_FAILED;
 }
 
 int opts_file_range(struct file_range *range, const char *arg)

@@ -82,6 +82,10 @@ int opts_scan(const char *text, uint64_t *value, const char **end);
  * ("prog: OPT: bad argument: X." ...) and returns 3 (exit status 2). */
 int opts_number(const char *prog, const char *opt, const char *arg, uint64_t max, uint64_t *value);
 
+/* The same for what must be above 0. */
+int opts_positive(const char *prog, const char *opt, const char *arg, uint64_t max,
+                  uint64_t *value);
+
 /* Split "file[:from[-to]]" at the last ':' if a number follows. Returns 0, or -1 for a bad range.
  */
 struct file_range {

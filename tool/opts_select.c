@@ -48,9 +48,11 @@ static int parse_ranges(struct select_list *list, const char *arg)
 
 static int add_ranges(void *context, const struct opt *opt, const char *arg)
 {
+    struct opts_select *s = context;
     struct select_list *list = (void *)((char *)context + opt->value);
 
-    return parse_ranges(list, arg) ? bad(context, opt, arg) : 0;
+    s->given = opt->name;
+    return parse_ranges(list, arg) ? bad(s, opt, arg) : 0;
 }
 
 static int add_comm(void *context, const struct opt *opt, const char *arg)
@@ -60,6 +62,7 @@ static int add_comm(void *context, const struct opt *opt, const char *arg)
 
     if (!comms)
         return bad(s, opt, arg);
+    s->given = opt->name;
     s->comms = comms;
     comms[s->comm_count++] = arg;
     return 0;
@@ -85,6 +88,14 @@ int select_task(const struct opts_select *s, uint32_t pid, uint32_t tid, const c
     for (size_t i = 0; i < s->comm_count && !named; i++)
         named = comm && !strcmp(comm, s->comms[i]);
     return named && select_has(&s->pids, pid) && select_has(&s->tids, tid);
+}
+
+int select_refuse(const char *prog, const char *option, const char *name)
+{
+    if (!option)
+        return 0;
+    opts_error(prog, "%s: only with a recording (perf.data); %s is a raw trace.", option, name);
+    return -1;
 }
 
 /* --- time ------------------------------------------------------------------------------ */
@@ -146,11 +157,18 @@ static int set_time(void *context, const struct opt *opt, const char *arg)
     struct opts_select *s = context;
     const char *rest = parse_bound(arg, &s->from);
 
+    s->given = opt->name;
+    s->to.kind = SELECT_OPEN; /* whatever was said before */
     if (rest && *rest == ',')
         rest = parse_bound(rest + 1, &s->to);
-    if (!rest || *rest || is_backwards(s))
+    if (!*arg || !rest || *rest || is_backwards(s))
         return bad(s, opt, arg);
     return 0;
+}
+
+int select_by_time(const struct opts_select *s)
+{
+    return s->from.kind != SELECT_OPEN || s->to.kind != SELECT_OPEN;
 }
 
 /* Later than any time is at the end of time. */
@@ -203,8 +221,9 @@ const struct opt opts_select_table[] = {
      NULL},
     {"--select:time", NULL, "<from>[,<to>]",
      "only this stretch of time (either end may be empty): seconds as perf shows them, +seconds "
-     "from the beginning, or percent%. Exact to what is printed, whose time is that of the last "
-     "timing packet up to it",
+     "from the beginning, or percent%. The time of what is printed is that of the last timing "
+     "packet "
+     "up to it; where the trace has no time there is nothing to select by",
      set_time, 0, 0, NULL},
     {.name = NULL},
 };

@@ -26,7 +26,8 @@ struct select_bound {
 };
 
 struct opts_select {
-    const char *prog; /* set by the tool before parsing, for messages */
+    const char *prog;  /* set by the tool before parsing, for messages */
+    const char *given; /* the last of these options, NULL: none */
     struct select_list cpus, pids, tids, idxs;
     const char **comms;
     size_t comm_count;
@@ -41,6 +42,11 @@ int select_has(const struct select_list *list, uint64_t value);
 int select_task(const struct opts_select *select, uint32_t pid, uint32_t tid, const char *comm);
 /* Does it depend on the task? */
 int select_by_task(const struct opts_select *select);
+/* `option` (NULL: none was given) needs a recording, and the file `name` is a raw trace. Returns 0
+ * if none was, else -1: the message has been printed. */
+int select_refuse(const char *prog, const char *option, const char *name);
+/* Is a stretch of time asked for? */
+int select_by_time(const struct opts_select *select);
 /* The stretch in ns, of a recording from `first` to `last`; everything: 0 to UINT64_MAX. */
 void select_window(const struct opts_select *select, uint64_t first, uint64_t last, uint64_t *from,
                    uint64_t *to);

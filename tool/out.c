@@ -3,6 +3,7 @@
 #include "out.h"
 
 #include "hex.h"
+#include "opts.h"
 #include "slab.h"
 
 #include <errno.h>
@@ -236,6 +237,16 @@ int out_close(struct out *out)
     out->parts = NULL;
     out->stage = NULL;
     return out->error;
+}
+
+int out_finish(struct out *out, const char *prog, int status)
+{
+    int error = out_close(out);
+
+    if (!error)
+        return status;
+    opts_error(prog, "cannot write: %s.", strerror(error));
+    return status ? status : 1;
 }
 
 void out_write(struct out *out, const char *s, size_t n)

@@ -3,7 +3,7 @@
  * out.h - the one buffered writer of the tools: no stdio per line.
  *
  * Errors stick: after the first failed write all output is dropped and out_close()
- * reports it once. EPIPE is not an error worth a message (the reader has had enough).
+ * reports it once.
  */
 #ifndef TOOL_OUT_H
 #define TOOL_OUT_H
@@ -44,6 +44,8 @@ int out_open(struct out *out, int fd, size_t cap);
 int out_open_memory(struct out *out);
 /* Flush and free. Returns 0, or the errno of the first failure. */
 int out_close(struct out *out);
+/* The same for a tool's standard output: a failure is told, and makes exit status 0 a 1. */
+int out_finish(struct out *out, const char *prog, int status);
 void out_flush(struct out *out);
 
 /* Room for `n` (<= cap) bytes; write there, then out_commit() what was used. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * helper_perfdata CODE [pipe|kill|two|lost|samples|snapshots]: write a small recording to standard
- * output and the code it ran to the file CODE.
+ * helper_perfdata CODE [pipe|kill|two|lost|samples|snapshots|rounds|timeless|untimed]: write a
+ * small recording to standard output and the code it ran to the file CODE.
  *
  *   401000  je 401004        taken, then not taken
  *   401002  nop; nop
@@ -11,6 +11,9 @@
  *   kill  end without finishing the file
  *   two   a second buffer with the same trace; its records first in time, later in the file
  *   lost  AUX.TRUNCATED, LOST
+ *   rounds  five times je, taken, and jmp; before each a TSC: 100000, 101000, ... 104000
+ *   timeless   the trace has no time
+ *   untimed    the records have none
  *   samples    the trace three times, in AUX samples: the first two, the last two, nothing
  *   snapshots  the same in snapshots
  */
@@ -74,6 +77,27 @@ static size_t trace(uint8_t *buf, uint64_t tsc)
         (struct ptl_packet){.type = PTL_PKT_TIP, .payload.ip = {CODE & 0xffff, PTL_IPC_UPDATE_16}});
     put(buf, &len, (struct ptl_packet){.type = PTL_PKT_TNT8, .payload.tnt = {0, 1}});
     put(buf, &len, (struct ptl_packet){.type = PTL_PKT_TIP_PGD});
+    return len;
+}
+
+static size_t rounds(uint8_t *buf)
+{
+    size_t len = 0;
+
+    put(buf, &len, (struct ptl_packet){.type = PTL_PKT_PSB});
+    put(buf, &len, (struct ptl_packet){.type = PTL_PKT_TSC, .payload.tsc.tsc = 100000});
+    put(buf, &len, (struct ptl_packet){.type = PTL_PKT_PSBEND});
+    put(buf, &len, (struct ptl_packet){.type = PTL_PKT_MODE_EXEC, .payload.mode_exec.csl = 1});
+    put(buf, &len,
+        (struct ptl_packet){.type = PTL_PKT_TIP_PGE, .payload.ip = {CODE, PTL_IPC_SEXT_48}});
+    for (unsigned i = 0; i < 5; i++) {
+        put(buf, &len,
+            (struct ptl_packet){.type = PTL_PKT_TSC, .payload.tsc.tsc = 100000 + 1000 * i});
+        put(buf, &len, (struct ptl_packet){.type = PTL_PKT_TNT8, .payload.tnt = {1, 1}});
+        put(buf, &len,
+            (struct ptl_packet){.type = PTL_PKT_TIP,
+                                .payload.ip = {CODE & 0xffff, PTL_IPC_UPDATE_16}});
+    }
     return len;
 }
 
@@ -142,6 +166,12 @@ static void start(int fd, const char *how)
     struct ptl_attr clock = dummy;
     const uint64_t pt_id = 100, dummy_id = 200, clock_id = 300;
 
+    if (!strcmp(how, "timeless"))
+        pt.config &= ~0x400ull;
+    if (!strcmp(how, "untimed")) {
+        pt.sample_type &= ~(uint64_t)PTL_SAMPLE_TIME;
+        dummy.sample_type = pt.sample_type;
+    }
     layout = ptl_layout_of(&pt);
     must(ptl_perf_writer_new(&w, fd, &config));
     must(ptl_perf_writer_event(w, &pt, &pt_id, 1, "intel_pt//u"));
@@ -228,7 +258,7 @@ static void body(const char *code, const char *how)
     struct ptl_record aux = {.type = PTL_REC_AUX};
     struct ptl_rec_auxtrace a = {.tid = UINT32_MAX, .reference = 100000};
     uint8_t bytes[256];
-    size_t len = trace(bytes, 100000);
+    size_t len = strcmp(how, "rounds") ? trace(bytes, 100000) : rounds(bytes);
     struct iovec part = {bytes, len};
 
     must(ptl_perf_write_init_done(w));

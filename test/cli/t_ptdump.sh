@@ -34,23 +34,40 @@ dump 'offsets count from the range' 0 '0000000000000000  psbend[|]' '' --no-sync
 cp good 'a:b'
 dump 'colon in a name' 0 "$good" '' a:b
 check stdin test "$(ptdump - <good | tr '\n' '|')" = "$(ptdump good | tr '\n' '|')"
+# From where it is: what was read before does not belong to it, nor does it count in offsets.
+(printf 'first line\n'; cat good) >second
+after_line() { # COMMAND...: its standard input is behind the first line
+    (read -r _ && "$@") <second
+}
+check 'stdin behind its beginning' test "$(after_line ptdump - | tr '\n' '|')" = "$(ptdump good | tr '\n' '|')"
+check 'a range of that' test "$(after_line ptdump --no-sync -:16-18 | tr '\n' '|')" = '0000000000000000  psbend|'
+check 'a range of stdin' test "$(ptdump -:0-18 <good | tr '\n' '|')" = "$(ptdump good | tr '\n' '|')"
+after_line ptdump -:16-19 >out 2>err
+check 'a range behind its end' test $? -eq 2
+check 'is told' grep -qx 'ptdump: bad range 0x13 in -.' err
+(cat >/dev/null && ptdump -) <good >out 2>err
+check 'stdin at its end' test $? -eq 2
+check 'is told, too' grep -qx 'ptdump: -: nothing to read.' err
 check 'pipe on stdin' test "$(ptdump - < <(cat good) | tr '\n' '|')" = "$(ptdump good | tr '\n' '|')"
 mkfifo fifo
 (sleep 0.2; cat good >fifo) &
 dump FIFO 0 "$good" '' fifo
 wait
-dump 'FIFO without writer' 2 '' 'ptdump: bad offset 0x0 into fifo.[|]' fifo
+dump 'FIFO without writer' 2 '' 'ptdump: fifo: nothing to read.[|]' fifo
 
 # --- what cannot ----------------------------------------------------------------------
 dump missing 2 '' 'ptdump: failed to open nowhere: No such file or directory.[|]' nowhere
-dump directory 2 '' 'ptdump: failed to open .: Is a directory.[|]' .
+mkdir -p hollow closed
+dump directory 2 '' 'ptdump: hollow: a directory without a file "data".[|]' hollow
 : >empty
 dump device 2 '' 'ptdump: failed to open /dev/zero: Operation not supported.[|]' /dev/zero
-dump empty 2 '' 'ptdump: bad offset 0x0 into empty.[|]' empty
+dump empty 2 '' 'ptdump: empty: nothing to read.[|]' empty
 if [ "$(id -u)" -ne 0 ]; then
     cp good unreadable
     chmod 0 unreadable
     dump unreadable 2 '' 'ptdump: failed to open unreadable: Permission denied.[|]' unreadable
+    chmod 0 closed
+    dump 'unreadable directory' 2 '' 'ptdump: closed: cannot open: Permission denied.[|]' closed
 fi
 dump 'offset behind the end' 2 '' 'ptdump: bad offset 0x12 into good.[|]' good:18
 dump 'range behind the end' 2 '' 'ptdump: bad range 0x13 in good.[|]' good:0-19
@@ -124,9 +141,22 @@ dump 'quiet shows errors' 1 '\[10: error decoding packet: unknown opcode\][|]' '
 # --- output that fails -----------------------------------------------------------------------
 if [ -e /dev/full ]; then
     ptdump good >/dev/full 2>err
-    check 'full disk: exit status' test $? -eq 2
-    check 'full disk: message' grep -q '^ptdump: failed to write: No space left on device' err
+    check 'full disk: exit status' test $? -eq 1
+    check 'full disk: message' grep -q '^ptdump: cannot write: No space left on device' err
 fi
+for ((i = 0; i < 100000; i++)); do echo good; done | xargs cat >long # more text than a pipe holds
+ptdump long 2>err | head -1 >/dev/null
+check 'a reader that has had enough' test "${PIPESTATUS[0]}" -eq 141 -a ! -s err
+(trap '' PIPE; ptdump long 2>err; echo $? >status) | head -1 >/dev/null
+check 'the same without SIGPIPE: exit status' test "$(cat status)" -eq 1
+check 'the same without SIGPIPE: message' grep -qx 'ptdump: cannot write: Broken pipe.' err
+
+# --- what only recordings have ---------------------------------------------------------------
+for option in '--select:time 1,2' '--select:cpu 0' '--select:aux 0' '--select:pid 1' '--select:tid 1' \
+    '--select:comm x' --list-aux --list-config --list-files '--extract-aux x' '--extract-pieces x' '--extract-sideband x'; do
+    # shellcheck disable=SC2086
+    dump "$option of a raw trace" 2 '' "ptdump: ${option% *}: only with a recording .perf.data.; good is a raw trace.[|]" $option good
+done
 
 # --- the fast loop and the other agree ---------------------------------------------------------
 # Random bytes between PSBs. With --lastip every IP packet takes the slow path, with --raw every

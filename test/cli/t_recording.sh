@@ -11,6 +11,13 @@ names() { grep -v '^\[' | awk '{ print $2 }' | uniq; }
 # --- containers ----------------------------------------------------------------------
 check 'a file' test "$(ptdump --no-pad perf.data | names)" = "${packets%$'\n'pad}"
 check 'standard input' test "$(ptdump - <perf.data)" = "$(ptdump perf.data)"
+(printf 'first line\n'; cat perf.data) >second.data
+for input in - '-:0'; do
+    check "standard input behind its beginning: $input" test "$( (read -r _ && ptdump $input) <second.data)" = "$(ptdump perf.data)"
+done
+check 'and ptxed' test "$( (read -r _ && ptxed --no-inst -) <second.data)" = "$(ptxed --no-inst perf.data)"
+(read -r -N 9 _ && ptxed -) <perf.data >out 2>err
+check "the rest of a recording is none" test $? -eq 2 -a ! -s out -a -s err
 check 'a pipe' test "$(ptdump - < <(cat perf.data))" = "$(ptdump perf.data)"
 helper_perfdata code pipe >pipe.data
 check 'the pipe format' test "$(ptdump pipe.data)" = "$(ptdump perf.data)"
@@ -53,12 +60,48 @@ for none in '--select:cpu 1' '--select:aux 9' '--select:pid 1' '--select:tid 1' 
     check "$none: says so" grep -q 'nothing is selected' err
 done
 
-for bad in '--select:cpu x' '--select:pid 1-' '--select:time 2,1' '--select:time 20%,10%'; do
-    # shellcheck disable=SC2086
-    ptdump $bad two.data >out 2>err
-    check "$bad: refused" test $? -eq 2 -a ! -s out
-    check "$bad: says so" grep -q "^ptdump: ${bad% *}: bad argument: ${bad#* }" err
+for bad in 'cpu x' 'pid 1-' 'time 2,1' 'time 20%,10%' 'time ' 'time x' 'time 1,2,3' 'time 5%%'; do
+    for tool in ptdump ptxed; do
+        $tool "--select:${bad% *}" "${bad#* }" two.data >out 2>err
+        check "$tool $bad: refused" test $? -eq 2 -a ! -s out
+        check "$tool $bad: says so" grep -qx "$tool: --select:${bad% *}: bad argument: ${bad#* }." err
+    done
 done
+check 'the last stretch counts' test "$(pieces --select:time ,0.00009 --select:time 0.00015,)" -eq 1
+
+# A stretch between two TSC packets, without any event: five times je, jmp *%rax (one TIP).
+helper_perfdata code rounds >rounds.data
+for window in '0,99999 0' '0,100999 1' '101000,101999 1' '101000,103999 3' '104000, 1' ',103999 4' '0, 5'; do
+    count=${window#* } window=${window% *}
+    ns() { [ -z "$1" ] || printf '0.%09d' "$1"; }
+    window=$(ns "${window%,*}"),$(ns "${window#*,}")
+    check "ptdump $window" test "$(ptdump --select:time "$window" rounds.data 2>/dev/null | grep -c 'tip ')" -eq "$count"
+    check "ptxed $window" test "$(ptxed --no-inst --select:time "$window" rounds.data 2>/dev/null | grep -cx 0000000000401004)" -eq "$count"
+    got=$(ptxed -q --stat:insn --select:time "$window" rounds.data 2>/dev/null)
+    check "ptxed $window, counted" test "$got" = "$(ptxed --no-inst --select:time "$window" --stat:insn rounds.data 2>/dev/null | grep insn:)"
+done
+check 'ticks are not shown for it' test "$(ptxed --select:time 0, rounds.data 2>/dev/null | grep -c tick)" -eq 0
+check 'unless they are asked for' test "$(ptxed --event:tick --select:time 0, rounds.data 2>/dev/null | grep -c tick)" -eq 4
+
+# Where there is no time there is nothing to select by, and that is said.
+helper_perfdata code timeless >timeless.data
+helper_perfdata code untimed >untimed.data
+for file in timeless untimed; do
+    ptxed --select:time 50%, $file.data >out 2>err
+    check "ptxed, $file: refused" test $? -eq 2 -a ! -s out
+    check "ptxed, $file: says so" grep -q "^ptxed: $file.data: --select:time: .* time" err
+done
+ptdump --select:time 50%, untimed.data >out 2>err
+check 'ptdump, untimed: refused' test $? -eq 2 -a ! -s out
+check 'ptdump, untimed: says so' grep -qx 'ptdump: untimed.data: --select:time: no record in it has a time.' err
+ptdump --select:time 0.0001, timeless.data >out 2>err
+check 'ptdump, timeless: whole pieces' test $? -eq 0 -a "$(names <out)" = "$(ptdump timeless.data 2>/dev/null | names)"
+check 'ptdump, timeless: says so' grep -q 'timeless.data: --select:time: the trace has no time .*: whole pieces' err
+ptdump --select:time 0.1, timeless.data >out 2>err
+check 'ptdump, timeless: none of them' test $? -eq 2 -a ! -s out
+ptxed --no-trace-time --select:time 50%, two.data >out 2>err
+check 'time that is to be ignored' test $? -eq 2
+check 'is no time to select by' grep -qx 'ptxed: --select:time: not with --no-trace-time.' err
 # Nothing selected is not the same as nothing there, and ptxed says so, too.
 for none in '--select:pid 1' '--select:time 999999,'; do
     # shellcheck disable=SC2086

@@ -52,7 +52,8 @@ struct ptl_perf_problem {
 
 struct ptl_perf;
 
-/* Open `path`: a file, a directory, or "-" for standard input. `config` may be NULL.
+/* Open `path`: a file, a directory, or "-" for standard input, from its offset on. `config` may be
+ * NULL.
  * A damaged or unfinished file opens as long as its header can be understood: what is
  * wrong is in ptl_perf_problems(), what comes before it is usable. On failure *perf is
  * NULL, and `problem` (may be NULL) says why. Errors: PTL_BAD_FILE (cannot be read; errno

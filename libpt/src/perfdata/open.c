@@ -199,7 +199,7 @@ static void open_path(struct ptl_perf *perf, const char *path, struct ptl_perf_p
             return;
         if (snprintf(data, sizeof(data), "%s/data", path) >= (int)sizeof(data)) {
             problem->status = PTL_BAD_FILE;
-            problem->err = ENAMETOOLONG;
+            snprintf(problem->text, sizeof(problem->text), "name too long");
             return;
         }
         path = data;
