@@ -12,6 +12,8 @@
 #include "hex.h"
 #include "line.h"
 
+#include <pt/io.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* The fast loop stays away from the end by more than the longest packet, and from the end of
@@ -20,6 +22,10 @@
 #define FAST_LINE   (18 + ROW_TEXT + 16)
 /* The offset's upper 12 digits are constant so long. */
 #define WINDOW 0x10000u
+/* Room for all that is printed between two looks at it, but for records of a sideband. */
+#define ROOM (16 * FAST_LINE + 4 * LINE_MAX)
+/* Bytes between two looks whether the file is still as long as it was. */
+#define SETTLE_STEP (1u << 18)
 /* Bytes between two calls of hooks.passed. */
 #define PASSED_STEP (1u << 22)
 
@@ -412,14 +418,86 @@ static int resync(struct dump *dump)
     return sync_at(dump, at > back ? at - back : 0, at);
 }
 
-/* All packets from dump->pos on. */
-static void dump_rest(struct dump *dump)
+/* --- files that become shorter ------------------------------------------------------ */
+
+/* Where to go back to if what has been dumped since turns out to be no bytes of the file. */
+struct settled {
+    struct dump dump; /* only what changes */
+    struct sb_print sideband;
+    uint64_t written; /* by `out` */
+    size_t len;       /* of text in it */
+    const uint8_t *next;
+};
+
+#define CHANGES offsetof(struct dump, result)
+
+static void copy_changes(struct dump *to, const struct dump *from)
+{
+    memcpy((char *)to + CHANGES, (const char *)from + CHANGES, sizeof(*to) - CHANGES);
+}
+
+/* The bytes from `from` on that the file still has. */
+static const uint8_t *left_from(const struct dump *dump, const uint8_t *from)
+{
+    return from + ptl_map_left(from, (size_t)(dump->end - from));
+}
+
+/* The stretch ends where the file ends by now. */
+static void end_with_file(struct dump *dump)
+{
+    dump->end = left_from(dump, dump->pos);
+}
+
+static void settle(struct dump *dump, struct settled *s)
+{
+    end_with_file(dump);
+    copy_changes(&s->dump, dump);
+    if (dump->hooks.sideband)
+        s->sideband = *dump->hooks.sideband;
+    s->written = dump->out->written;
+    s->len = dump->out->len;
+    s->next = (size_t)(dump->end - dump->pos) > SETTLE_STEP ? dump->pos + SETTLE_STEP : dump->end;
+}
+
+/* Did the file lose bytes that have been dumped since? Then that did not happen. */
+static int take_back(struct dump *dump, const struct settled *s)
+{
+    const uint8_t *end = left_from(dump, s->dump.pos);
+
+    if (end >= dump->pos)
+        return 0;
+    copy_changes(dump, &s->dump);
+    if (dump->hooks.sideband)
+        *dump->hooks.sideband = s->sideband;
+    if (s->written == dump->out->written)
+        dump->out->len = s->len;
+    dump->end = end;
+    return 1;
+}
+
+/* Text goes out only if it is of bytes of the file. A reader may let us wait meanwhile. */
+static void go_on(struct dump *dump, struct settled *s)
+{
+    int full = dump->out->cap - dump->out->len < ROOM;
+
+    if (!full && dump->pos < s->next)
+        return;
+    if (!take_back(dump, s) && full)
+        out_flush(dump->out);
+    settle(dump, s);
+}
+
+/* --- a stretch, on ------------------------------------------------------------------ */
+
+/* Packets up to the end, or to that of the file. */
+static void dump_packets(struct dump *dump, struct settled *settled)
 {
     const uint32_t block = PTL_DECODE_BLOCK4 | PTL_DECODE_BLOCK8;
     const uint8_t *passed = dump->pos;
     int status;
 
     while (dump->pos < dump->end) {
+        go_on(dump, settled);
         if (dump->hooks.passed && (size_t)(dump->pos - passed) >= PASSED_STEP) {
             passed = dump->pos;
             dump->hooks.passed(dump->hooks.context, passed);
@@ -444,6 +522,17 @@ static void dump_rest(struct dump *dump)
     }
 }
 
+/* All packets from dump->pos on. */
+static void dump_rest(struct dump *dump)
+{
+    struct settled settled;
+
+    settle(dump, &settled);
+    do
+        dump_packets(dump, &settled);
+    while (take_back(dump, &settled));
+}
+
 void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base)
 {
     dump->begin = buf;
@@ -452,6 +541,7 @@ void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base
     dump->lost = 0;
     dump->outside = dump->windowed && dump->from;
     start(dump, buf);
+    end_with_file(dump);
     if (!dump->options->no_sync && !sync_at(dump, 0, 0)) {
         dump->lost = 1;
         dump->result.unsynced += !silent(dump);

@@ -10,6 +10,7 @@
 
 #include "out.h"
 #include "rows.h"
+#include "sb_print.h"
 
 #include <pt/clock.h>
 #include <pt/cpu.h>
@@ -34,6 +35,8 @@ struct dump_hooks {
     void (*passed)(void *context, const uint8_t *pos);
     /* The first packet that is not hidden comes. */
     void (*begun)(void *context);
+    /* What `upto` has printed so far; NULL: nothing. */
+    struct sb_print *sideband;
 };
 
 /* What could not be decoded, over all stretches. */
@@ -50,18 +53,20 @@ struct dump {
     const struct dump_options *options;
     struct dump_hooks hooks;
     struct out *out;
-    struct dump_result result;
     struct row rows[256];
-    uint16_t hex2[256];          /* "00" .. "ff" */
-    uint32_t errata_flags;       /* PTL_DECODE_* that always hold */
-    int track;                   /* time is followed */
-    int tell_time;               /* - and what is wrong with it is told */
-    uint64_t last_tsc, last_fcr; /* printed before, for --time-delta */
-    int windowed;                /* only packets of a stretch of time, dump_window() */
-    int outside;                 /* before or behind it: nothing is printed or counted */
+    uint16_t hex2[256];    /* "00" .. "ff" */
+    uint32_t errata_flags; /* PTL_DECODE_* that always hold */
+    int track;             /* time is followed */
+    int tell_time;         /* - and what is wrong with it is told */
+    int windowed;          /* only packets of a stretch of time, dump_window() */
     uint64_t from, to;
-    int hidden;    /* nothing is printed or counted yet: */
-    uint64_t hide; /* so many packets that would be shown are still to come */
+    struct ptl_clock_config clock_config;
+    /* What changes from here on: see settle(). */
+    struct dump_result result;
+    uint64_t last_tsc, last_fcr; /* printed before, for --time-delta */
+    int outside;                 /* before or behind the window: nothing is printed or counted */
+    int hidden;                  /* nothing is printed or counted yet: */
+    uint64_t hide;               /* so many packets that would be shown are still to come */
     /* within a stretch: */
     const uint8_t *begin, *end, *pos;
     uint64_t base; /* the offset of `begin` in the output */
@@ -70,7 +75,6 @@ struct dump {
     int in_psb;
     struct ptl_last_ip last_ip;
     struct ptl_clock clock;
-    struct ptl_clock_config clock_config;
 };
 
 /* `options` and `out` stay the caller's; `hooks` may be NULL. */

@@ -2,10 +2,12 @@
 /* main.c - ptdump: from the command line to the dump loop and the exit status. */
 #include "dump_json.h"
 #include "infile.h"
+#include "mapped.h"
 #include "options.h"
 #include "recording.h"
 #include "tail.h"
 
+#include <pt/io.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +41,7 @@ static int report(const struct options *options, const char *file, const struct 
     int status = EXIT_ALL;
 
     dump_losses(dump, &losses);
+    losses.count[PTL_LOSS_DAMAGED] += mapped_report(options->prog);
     if (result->unsynced)
         opts_error(options->prog, "%s: no PSB found", file);
     if (result->cuts)
@@ -102,6 +105,7 @@ static int run(struct options *options, struct infile *file, struct out *out)
         between.sideband.sb = sideband;
         between.sideband.flags = options_sideband(options);
         hooks.upto = show_sideband;
+        hooks.sideband = &between.sideband;
     }
     if (opts_timing_errata(&options->timing, &options->timing.clock.errata))
         dump_unknown_cpu(&options->dump, out);
@@ -141,8 +145,10 @@ int main(int argc, char **argv)
 {
     struct options options;
     struct infile file = {.name = NULL};
-    int status = options_parse(&options, argc, argv), directory = 0;
+    int status, directory = 0;
 
+    (void)ptl_map_guard(); /* without it a truncated file ends us by SIGBUS: no worse than before */
+    status = options_parse(&options, argc, argv);
     if (!status)
         directory = recording_is_directory(options.file);
     if (!status && !directory)

@@ -4,10 +4,12 @@
 
 #include "dump_json.h"
 #include "json.h"
+#include "mapped.h"
 #include "tail.h"
 #include "unzip.h"
 #include "window.h"
 
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,6 +315,12 @@ static int lead_in(struct view *view, struct dump *dump, size_t i)
     return 1;
 }
 
+/* The file was truncated before it while we read. */
+static int is_gone(const struct ptl_perf_piece *p)
+{
+    return p->size && !ptl_map_left(p->bytes, p->size);
+}
+
 /* From a place on. `counting`: nothing is printed. */
 static void dump_pieces(struct view *view, struct dump *dump, struct ptl_place from, int counting)
 {
@@ -322,7 +330,7 @@ static void dump_pieces(struct view *view, struct dump *dump, struct ptl_place f
     for (size_t i = from.piece; i < queue->piece_count; i++) {
         const struct ptl_perf_piece *p = &queue->pieces[i];
         uint64_t at = i == from.piece ? from.at : 0;
-        if (!selected_piece(view, queue, i)) {
+        if (!selected_piece(view, queue, i) || is_gone(p)) {
             whole = 0;
             continue;
         }
@@ -374,7 +382,8 @@ static int all_queues(struct view *view)
     const struct dump_hooks hooks = {.context = view,
                                      .upto = with_sideband ? show_sideband : NULL,
                                      .passed = forget,
-                                     .begun = end_hiding};
+                                     .begun = end_hiding,
+                                     .sideband = &view->sideband};
     const struct ptl_perf_queue *queues;
     size_t count;
 
@@ -419,6 +428,7 @@ static int report_losses(const struct view *view, int status)
 
     ptl_losses_recording(&losses, view->perf);
     dump_losses(&view->dump, &losses);
+    losses.count[PTL_LOSS_DAMAGED] += mapped_report(view->options->prog);
     if (losses_report(options, view->name, &losses, line) && !status)
         status = EXIT_PART;
     return losses_status(options, &losses, status);

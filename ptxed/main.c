@@ -10,6 +10,7 @@
 #include "recording.h"
 
 #include <pt/coverage.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -109,6 +110,7 @@ int main(int argc, char **argv)
     };
     int status = ptl_space_new(&x.space);
 
+    (void)ptl_map_guard(); /* without it a truncated file ends us by SIGBUS: no worse than before */
     if (status) {
         opts_error(x.prog, "%s.", ptl_strstatus(status));
         return EXIT_NOTHING;

@@ -3,11 +3,13 @@
 #include "raw.h"
 
 #include "coverage.h"
+#include "mapped.h"
 #include "plan.h"
 #include "print_json.h"
 #include "raw_sideband.h"
 #include "text_event.h"
 
+#include <pt/io.h>
 #include <pt/session.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +69,7 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
         options.withheld = &stats->withheld;
     losses.count[PTL_LOSS_CUT] = (uint64_t)(cut && !unsynced);
     losses.count[PTL_LOSS_UNSYNCED] = (uint64_t)unsynced;
+    losses.count[PTL_LOSS_DAMAGED] = mapped_report(x->prog);
     if (marks_report(&x->marks, x->prog, name))
         return EXIT_NOTHING;
     if (stats->errors)
@@ -261,5 +264,6 @@ int decode_trace(struct ptxed *x, struct printer *printer)
     coverage_print(printer);
     print_statistics(printer);
     out_flush(&printer->out); /* before what stderr says about it */
+    x->trace.len = ptl_map_left(x->trace.bytes, x->trace.len);
     return conclude(x, &printer->stats, raw.end);
 }

@@ -3,6 +3,7 @@
 #include "recording.h"
 
 #include "coverage.h"
+#include "mapped.h"
 #include "recording_plan.h"
 #include "strand.h"
 #include "text_event.h"
@@ -355,6 +356,7 @@ static int conclude(struct all *all, struct printer *printer)
         options.withheld = &stats->withheld;
     losses.count[PTL_LOSS_IMAGES] = all->found.report.count;
     ptl_losses_add(&losses, ptl_session_losses(rec->session));
+    losses.count[PTL_LOSS_DAMAGED] += mapped_report(prog);
     report_end(&all->found.report, prog, rec->session);
     if (losses_report(&options, path, &losses, line))
         return EXIT_PARTLY;

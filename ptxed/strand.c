@@ -6,6 +6,7 @@
 #include "json.h"
 #include "plain.h"
 
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -127,20 +128,22 @@ static int open_queue(struct strand *s, uint32_t index)
 static void count_cut(const struct strand *s, size_t piece)
 {
     const struct ptl_perf_piece *p = &s->queue->pieces[piece];
-    uint64_t at = ptl_flow_offset(ptl_decoder_flow(s->decoder)) - p->offset;
+    uint64_t at = ptl_flow_offset(ptl_decoder_flow(s->decoder)) - p->offset, size;
     struct ptl_packet packet;
 
-    if (!s->muted && at < p->size && !ptl_decoder_goes_on(s->decoder, piece + 1) &&
-        ptl_packet_decode(&packet, p->bytes + at, (size_t)(p->size - at), 0) == PTL_EOS)
+    size = ptl_map_left(p->bytes, p->size);
+    if (!s->muted && at < size && !ptl_decoder_goes_on(s->decoder, piece + 1) &&
+        ptl_packet_decode(&packet, p->bytes + at, (size_t)(size - at), 0) == PTL_EOS)
         s->printer->stats.losses.count[PTL_LOSS_CUT]++;
 }
 
 static void count_unsynced(const struct strand *s, size_t piece)
 {
     const struct ptl_perf_piece *p = &s->queue->pieces[piece];
+    size_t size = ptl_map_left(p->bytes, p->size); /* a piece that is gone counts elsewhere */
 
-    if (!s->muted && p->size && !ptl_decoder_goes_on(s->decoder, piece) &&
-        ptl_psb_find(p->bytes, (size_t)p->size, 0) == p->size)
+    if (!s->muted && size && !ptl_decoder_goes_on(s->decoder, piece) &&
+        ptl_psb_find(p->bytes, size, 0) == size)
         s->printer->stats.losses.count[PTL_LOSS_UNSYNCED]++;
 }
 

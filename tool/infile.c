@@ -60,8 +60,8 @@ static int map_all(struct infile *file, int fd, size_t size)
     file->base_len = size;
     if (!size)
         return 0;
-    base = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (base == MAP_FAILED) {
+    base = ptl_map(file->name, fd, 0, size, PTL_MAP_WATCH);
+    if (!base) {
         file->base_len = 0;
         return -1;
     }
@@ -170,7 +170,7 @@ void infile_done(struct infile *file, size_t upto)
 void infile_close(struct infile *file)
 {
     if (file->mapped)
-        munmap(file->base, file->base_len);
+        ptl_unmap(file->base, file->base_len);
     else
         free(file->base);
     free(file->name);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "flow/unfold.h"
+#include "image/section.h"
 
 #include <string.h>
 
@@ -238,6 +239,27 @@ static int find_crossing(struct source *s, struct ptl_block *block)
     return 0;
 }
 
+/* As find_insns(). The file may have become shorter, and its bytes 0: then its code ends where it
+ * does. */
+static int find_left(struct source *s, struct ptl_block *block, int *cut)
+{
+    const struct ptl_block empty = *block;
+    int status = find_insns(s, block, cut);
+    size_t read = block->size, more = s->len - block->size, left;
+
+    if (!s->map.bytes)
+        return status;
+    if (status < 0 || *cut)
+        read += more < PTL_INSN_MAX_SIZE ? more : PTL_INSN_MAX_SIZE;
+    left = ptl__section_left(s->map.section, s->bytes, read);
+    if (left == read)
+        return status;
+    *block = empty;
+    s->len = left;
+    status = left ? find_insns(s, block, cut) : PTL_NOMAP;
+    return status == PTL_EOS ? PTL_NOMAP : status;
+}
+
 /* --- code ------------------------------------------------------------------------- */
 
 static struct ptl__code *find_code(const struct ptl__cache *cache, const struct source *s,
@@ -264,7 +286,7 @@ static int new_code(struct ptl__cache *cache, struct source *s, uint8_t mode,
 {
     struct ptl_block block = {.ip = s->ip, .mode = mode, .section = s->map.section};
     struct ptl__code *c;
-    int cut, crossing, status = find_insns(s, &block, &cut);
+    int cut, crossing, status = find_left(s, &block, &cut);
 
     crossing = status == PTL_EOS;
     if (crossing)

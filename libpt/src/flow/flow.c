@@ -5,6 +5,7 @@
 #include "flow/memo.h"
 
 #include "base/alloc.h"
+#include "base/mapping.h"
 
 #include <string.h>
 
@@ -23,6 +24,12 @@ static void start(struct ptl_flow *f)
     f->since = 0;
     ptl__flow_goto(f, 0);
     ptl__tasks_clear(&f->tasks, &f->rets);
+}
+
+static void enter_file(struct ptl_flow *f)
+{
+    f->file = ptl__mapping_of(f->bind.begin);
+    f->cut = 0;
 }
 
 /* The code of the moment. */
@@ -81,6 +88,7 @@ int ptl_flow_new(struct ptl_flow **flow, const struct ptl_flow_config *config)
     f->more_addr = c.more_addr;
     f->more_addr_count = c.more_addr ? c.more_addr_count : 0;
     ptl__bind_init(&f->bind, &c);
+    enter_file(f);
     start(f);
     if (f->counts && f->fast)
         f->seen = ptl__pool_get(&f->cache.pool, SEEN_SIZE);
@@ -118,6 +126,7 @@ int ptl_flow_restart(struct ptl_flow *flow, const uint8_t *begin, size_t len, ui
     if (!begin && len)
         return PTL_INVALID;
     ptl__bind_restart(&flow->bind, begin, len, offset);
+    enter_file(flow);
     if (flow->hold)
         ptl__hold_restart(flow->hold);
     start(flow);
@@ -129,6 +138,7 @@ int ptl_flow_continue(struct ptl_flow *flow, const uint8_t *begin, size_t len, u
     if (!begin && len)
         return PTL_INVALID;
     ptl__bind_continue(&flow->bind, begin, len, offset);
+    enter_file(flow);
     if (flow->state == FLOW_END)
         flow->state = flow->ended_in;
     if (flow->state == FLOW_SEEK)
@@ -309,6 +319,46 @@ static int is_done(const struct ptl_flow *f)
            (f->ran.runs && f->bind.pos >= f->progress && f->progress < f->bind.end);
 }
 
+/* --- files that become shorter ---------------------------------------------------------- */
+
+/* The trace ends where its file ends by now. A byte that is not 0, behind all that this call will
+ * read, tells that it does not (base/mapping.h). */
+static void end_with_file(struct ptl_flow *f)
+{
+    struct ptl__bind *b = &f->bind;
+    size_t len = (size_t)(b->end - b->pos), left;
+
+    if (!len || f->progress[-1])
+        return;
+    left = ptl__mapping_left(f->file, b->pos, len);
+    f->cut = left < len;
+    b->end = b->pos + left;
+}
+
+/* The file may have become shorter during the call: nothing is told of what was not its bytes. The
+ * packet in which they ended is not known: it was no longer than any. */
+static void take_back(struct ptl_flow *f)
+{
+    struct ptl__bind *b = &f->bind;
+    size_t done = (size_t)(b->pos - b->begin), left;
+    uint64_t end;
+
+    if (!done || b->pos[-1])
+        return;
+    left = ptl__mapping_left(f->file, b->begin, done);
+    if (left == done)
+        return;
+    end = b->base + (left > PTL_PACKET_MAX_SIZE ? left - PTL_PACKET_MAX_SIZE : 0);
+    while (f->n && f->items[f->n - 1].offset >= end)
+        f->n--;
+    f->cut = 1;
+    b->end = b->pos;
+    if (f->state != FLOW_END)
+        ptl__flow_end(f);
+}
+
+/* --- a call ------------------------------------------------------------------------------ */
+
 /* Fill up to `cap` items with what is decoded. */
 static int tell(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
 {
@@ -319,6 +369,8 @@ static int tell(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
     flow->n = 0;
     flow->nevents = flow->nerrors = flow->nrans = 0;
     flow->progress = progress(&flow->bind);
+    if (flow->file && !flow->cut)
+        end_with_file(flow);
     while (status == 0 && !is_done(flow)) {
         switch (flow->state) {
         case FLOW_SEEK:
@@ -336,6 +388,8 @@ static int tell(struct ptl_flow *flow, struct ptl_item *items, size_t cap)
     }
     if (flow->counts)
         ptl__put_ran(flow);
+    if (flow->file && !flow->cut)
+        take_back(flow);
     return status < 0 ? status : (int)flow->n;
 }
 

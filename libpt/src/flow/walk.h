@@ -55,6 +55,8 @@ struct ptl_flow {
     uint64_t seek;
 
     struct ptl__bind bind;
+    struct ptl__mapping *file; /* of which the trace is a part; NULL: of none */
+    uint8_t cut;               /* the file turned out to be shorter: the trace ends there */
     struct ptl__step step;
     struct ptl_addr_range addr[4];
     const struct ptl_addr_range *more_addr;

@@ -3,13 +3,12 @@
 #include "image/section.h"
 
 #include "base/alloc.h"
+#include "base/mapping.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pt/io.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,16 +67,15 @@ static int map_file(struct ptl_section *s, int fd)
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t skip = s->offset % page;
 
-    if (s->size > SIZE_MAX - skip || s->offset > INT64_MAX) {
+    if (s->size > SIZE_MAX - skip) {
         errno = EOVERFLOW;
         return PTL_BAD_FILE;
     }
     s->map_size = (size_t)(s->size + skip);
-    s->map = mmap(NULL, s->map_size, PROT_READ, MAP_PRIVATE, fd, (off_t)(s->offset - skip));
-    if (s->map == MAP_FAILED) {
-        s->map = NULL;
+    /* Without a descriptor each: there may be thousands. */
+    s->map = ptl_map(s->name, fd, s->offset - skip, s->map_size, 0);
+    if (!s->map)
         return PTL_BAD_FILE; /* ENOMEM: too large for the address space */
-    }
     s->bytes = (const uint8_t *)s->map + skip;
     return 0;
 }
@@ -212,7 +210,7 @@ void ptl_section_unref(struct ptl_section *section)
     if (atomic_fetch_sub_explicit(&section->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (section->kind == PTL__SECTION_FILE)
-        (void)munmap(section->map, section->map_size);
+        ptl_unmap(section->map, section->map_size);
     else if (section->kind == PTL__SECTION_PREAD)
         (void)close(section->fd);
     else
@@ -240,6 +238,13 @@ const uint8_t *ptl_section_bytes(const struct ptl_section *section)
     return section->bytes;
 }
 
+size_t ptl__section_left(const struct ptl_section *section, const uint8_t *bytes, size_t len)
+{
+    if (section->kind != PTL__SECTION_FILE)
+        return len;
+    return ptl__mapped_left(bytes, len, section->bytes + section->size);
+}
+
 int ptl_section_read(const struct ptl_section *section, uint8_t *buf, size_t len, uint64_t offset)
 {
     int n;
@@ -252,7 +257,7 @@ int ptl_section_read(const struct ptl_section *section, uint8_t *buf, size_t len
         len = INT_MAX;
     if (section->bytes) {
         memcpy(buf, section->bytes + offset, len);
-        return (int)len;
+        return (int)ptl__section_left(section, section->bytes + offset, len);
     }
     n = section->read(section->context, buf, len, offset);
     return n > 0 && (size_t)n > len ? PTL_INVALID : n; /* a callback that lies */

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 enum ptl__section_kind {
-    PTL__SECTION_FILE,   /* `map` is what munmap needs */
+    PTL__SECTION_FILE,   /* `map` is what ptl_unmap() needs */
     PTL__SECTION_MEMORY, /* borrowed bytes */
     PTL__SECTION_COPY,   /* `map` is on the heap */
     PTL__SECTION_READER, /* `read` */
@@ -36,5 +36,9 @@ int ptl__open_regular(const char *path, uint64_t *size);
 
 /* A whole file that is read instead of mapped, e.g. /proc/kcore. */
 int ptl__section_pread(struct ptl_section **section, const char *path);
+
+/* How many of these bytes in memory, which have just been read, are still those of the section's
+ * file. Cheap. */
+size_t ptl__section_left(const struct ptl_section *section, const uint8_t *bytes, size_t len);
 
 #endif

@@ -71,7 +71,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
     return 0;
 }
 
-static int map_fd(struct view *view, int fd, uint64_t len)
+static int map_fd(struct view *view, const char *name, int fd, uint64_t len)
 {
     void *p;
 
@@ -80,8 +80,8 @@ static int map_fd(struct view *view, int fd, uint64_t len)
     view->bytes = (const uint8_t *)"";
     if (!len)
         return 0;
-    p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (p == MAP_FAILED)
+    p = ptl_map(name, fd, 0, len, PTL_MAP_WATCH);
+    if (!p)
         return -1;
     view->bytes = p;
     view->mapped = 1;
@@ -112,7 +112,7 @@ static int spool(struct view *view, int in, const char *tmpdir, struct ptl_perf_
         len += (uint64_t)n;
     }
     ptl__free(block);
-    if (!status && map_fd(view, fd, len))
+    if (!status && map_fd(view, "temporary file", fd, len))
         status = fail(problem, PTL_IO, "cannot map the spooled input");
     if (fd >= 0)
         close(fd);
@@ -135,7 +135,7 @@ int ptl__view_path(struct view *view, const char *path, const char *tmpdir,
         status = refuse(problem, S_ISDIR(st.st_mode) ? EISDIR : ENOTSUP);
     else if (!S_ISREG(st.st_mode) || (use_stdin && lseek(fd, 0, SEEK_CUR) != 0))
         status = spool(view, fd, tmpdir, problem);
-    else if (map_fd(view, fd, (uint64_t)st.st_size))
+    else if (map_fd(view, path, fd, (uint64_t)st.st_size))
         status = fail(problem, PTL_BAD_FILE, "cannot map");
     else
         status = 0;
@@ -189,7 +189,7 @@ void ptl__view_pass(const struct view *view, uint64_t from, uint64_t to)
 void ptl__view_close(struct view *view)
 {
     if (view->mapped)
-        munmap((void *)(uintptr_t)view->bytes, view->len);
+        ptl_unmap((void *)(uintptr_t)view->bytes, view->len);
     if (view->file)
         close(view->file - 1);
     memset(view, 0, sizeof(*view));
@@ -218,7 +218,7 @@ int ptl__spill_add(struct spill *spill, const char *tmpdir, const void *bytes, s
 int ptl__spill_map(struct spill *spill)
 {
     if (spill->fd >= 0)
-        return map_fd(&spill->view, spill->fd, spill->len) ? PTL_IO : 0;
+        return map_fd(&spill->view, "temporary file", spill->fd, spill->len) ? PTL_IO : 0;
     spill->view.bytes = spill->heap;
     spill->view.len = spill->len;
     return 0;

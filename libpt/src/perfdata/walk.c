@@ -7,6 +7,7 @@
  * kernel may begin in one piece and end in the next, so that a segment is what is whole
  * after a piece.
  */
+#include "base/mapping.h"
 #include "perfdata/internal.h"
 #include "perfdata/skim.h"
 
@@ -464,6 +465,11 @@ int ptl_perf_next(const struct ptl_perf *perf, struct ptl_perf_iter *iter,
 
         if (size < 0) {
             iter->segment++;
+            iter->at = 0;
+            continue;
+        }
+        if (ptl__mapped_left(p, (size_t)size, s->bytes + s->len) < (size_t)size) {
+            iter->segment++; /* the file has become shorter */
             iter->at = 0;
             continue;
         }

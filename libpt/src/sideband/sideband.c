@@ -5,6 +5,7 @@
 #include "sideband/sideband.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/mapping.h"
 #include "record/trailer.h"
 
 #include <stdlib.h>
@@ -447,6 +448,8 @@ int ptl_sideband_get(const struct ptl_sideband *sb, size_t i, struct ptl_sb_reco
     if (i >= sb->items_count)
         return 0;
     item = &sb->items[i];
+    if (ptl__mapped_left(item->bytes, len_of(item), item->bytes + len_of(item)) < len_of(item))
+        return 0; /* the file that it stood in has become shorter */
     source = &sb->sources[item->source];
     *record = (struct ptl_sb_record){
         .source = source->name, .offset = item->offset, .tsc = item->tsc, .note = PTL_SB_NOTE_NONE};

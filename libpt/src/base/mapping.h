@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mapping.h - files as memory: the one room that maps them, because a file may become shorter while
+ * it is mapped (pt/io.h).
+ *
+ * A lost page is found out by a fault, or not at all: the bytes between the new end of a file and
+ * the end of their page just read as 0, and so does everything behind them once the guard has
+ * mapped zeros there. Hence the rule that readers go by: what is lost is 0 up to the end of the
+ * mapping. A byte that is not 0 proves that all before it is there, and costs a load; only where
+ * there is a 0 the file is asked for its size.
+ */
+#ifndef LIBPT_BASE_MAPPING_H
+#define LIBPT_BASE_MAPPING_H
+
+#include <pt/io.h>
+#include <stdint.h>
+
+struct ptl__mapping;
+
+/* The mapping in which the byte lies; NULL: it is no byte of a file. */
+struct ptl__mapping *ptl__mapping_of(const void *byte);
+/* ptl_map_left() of bytes in this mapping. */
+size_t ptl__mapping_left(struct ptl__mapping *mapping, const void *bytes, size_t len);
+
+/* ptl_map_left(), for what is called often: nobody is asked if a byte behind, up to `end` (the
+ * bytes up to there can be read), proves that all is there. */
+static inline size_t ptl__mapped_left(const uint8_t *bytes, size_t len, const uint8_t *end)
+{
+    const uint8_t *p = bytes + len;
+
+    if (!len || p[-1])
+        return len;
+    for (int i = 0; i < 8 && p < end; i++, p++)
+        if (*p)
+            return len;
+    return ptl_map_left(bytes, len);
+}
+
+#endif
