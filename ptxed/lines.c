@@ -5,6 +5,7 @@
 #include "json.h"
 #include "plain.h"
 
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -136,21 +137,23 @@ static int add_part(struct out *parts, const struct line_style *style,
     return parts->error ? -1 : 0;
 }
 
-/* The lines and marks of the block. Returns 0 or -1 without memory. */
+/* The lines and marks of the first `size` bytes of the block. Returns how many instructions that
+ * are, or -1 without memory. */
 static int make(struct out *text, uint32_t *marks, struct out *parts, const struct ptl_block *block,
-                const struct line_style *style, const struct line_check *check)
+                size_t size, const struct line_style *style, const struct line_check *check)
 {
     uint32_t code = 0;
     unsigned i;
 
+    text->len = parts->len = 0;
     for (i = 0; i < block->ninsn; i++) {
         const uint8_t *bytes = block->bytes + code;
         uint64_t ip = block->ip + code;
         struct ptl_insn insn;
 
         marks[i] = (uint32_t)text->len;
-        if (ptl_insn_decode(&insn, bytes, block->size - code, (enum ptl_exec_mode)block->mode) <= 0)
-            break; /* cannot be: the flow has walked here */
+        if (ptl_insn_decode(&insn, bytes, size - code, (enum ptl_exec_mode)block->mode) <= 0)
+            break; /* the flow has walked here, but then the file was truncated */
         (void)out_reserve(text, LINE_MAX_);
         if (style->json)
             json_line(text, style, block->section, &insn, bytes, ip);
@@ -165,13 +168,26 @@ static int make(struct out *text, uint32_t *marks, struct out *parts, const stru
     marks[i] = (uint32_t)text->len;
     if (text->error)
         return -1;
-    if (check && (i < block->ninsn || code != block->size)) {
+    if (check && (i < block->ninsn || code != size)) {
         char what[64];
         snprintf(what, sizeof(what), "error: did not reach end: %llx",
                  (unsigned long long)(block->ip + block->size));
         check->report(check->context, block->ip + code, what);
     }
-    return 0;
+    return (int)i;
+}
+
+/* The same of what the file of the code still has, since the flow was there. */
+static int make_left(struct out *text, uint32_t *marks, struct out *parts,
+                     const struct ptl_block *block, const struct line_style *style,
+                     const struct line_check *check)
+{
+    int made = make(text, marks, parts, block, block->size, style, check);
+    size_t left = ptl_map_left(block->bytes, block->size);
+
+    if (made < 0 || left == block->size)
+        return made;
+    return make(text, marks, parts, block, left, style, NULL);
 }
 
 /* Memory for the lines: what comes behind the head in *body. */
@@ -190,11 +206,10 @@ static struct lines *lines_new(struct lines_memory *memory, size_t size, char **
 }
 
 /* Parts first: they are the strictest about where they begin. */
-static struct lines *pack(const struct ptl_block *block, const struct out *text,
-                          const uint32_t *marks, const struct out *parts,
-                          struct lines_memory *memory)
+static struct lines *pack(uint16_t ninsn, const struct out *text, const uint32_t *marks,
+                          const struct out *parts, struct lines_memory *memory)
 {
-    size_t mark_bytes = ((size_t)block->ninsn + 1) * sizeof(uint32_t);
+    size_t mark_bytes = ((size_t)ninsn + 1) * sizeof(uint32_t);
     char *body;
     struct lines *lines = lines_new(memory, parts->len + mark_bytes + text->len, &body);
 
@@ -202,7 +217,7 @@ static struct lines *pack(const struct ptl_block *block, const struct out *text,
         return NULL;
     *lines = (struct lines){.str = body + parts->len + mark_bytes,
                             .len = (uint32_t)text->len,
-                            .ninsn = block->ninsn,
+                            .ninsn = ninsn,
                             .kept = memory != NULL,
                             .npart = (uint32_t)(parts->len / sizeof(struct function_part)),
                             .parts = (const struct function_part *)(void *)body,
@@ -219,10 +234,12 @@ static struct lines *build(const struct ptl_block *block, const struct line_styl
     uint32_t *marks = calloc((size_t)block->ninsn + 1, sizeof(*marks));
     struct out text = {0}, parts = {0};
     struct lines *lines = NULL;
+    int made = -1;
 
-    if (marks && !out_open_memory(&text) && !out_open_memory(&parts) &&
-        !make(&text, marks, &parts, block, style, check))
-        lines = pack(block, &text, marks, &parts, style->memory);
+    if (marks && !out_open_memory(&text) && !out_open_memory(&parts))
+        made = make_left(&text, marks, &parts, block, style, check);
+    if (made >= 0)
+        lines = pack((uint16_t)made, &text, marks, &parts, style->memory);
     free(marks);
     free(text.buf);
     free(parts.buf);

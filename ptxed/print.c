@@ -119,6 +119,8 @@ static void print_lines(struct printer *p, const struct ptl_item *item, const st
     char prefix[PRINT_LEAD_MAX + 64];
     size_t n = line_prefix(p, item, prefix);
 
+    if (first >= count) /* the file of the code was truncated before the lines were made */
+        return;
     if (!n) {
         out_hold(&p->out, lines->str + lines->marks[first],
                  lines->marks[count] - lines->marks[first]);

@@ -110,8 +110,9 @@ void print_json_insns(struct printer *p, const struct ptl_item *item, const stru
                item->flags & PTL_ITEM_SPECULATIVE;
 
     if (!more) {
-        out_hold(&p->out, lines->str + lines->marks[p->first],
-                 lines->marks[count] - lines->marks[p->first]);
+        if (p->first < count)
+            out_hold(&p->out, lines->str + lines->marks[p->first],
+                     lines->marks[count] - lines->marks[p->first]);
         return;
     }
     for (uint32_t i = p->first; i < count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * helper_perfdata CODE [pipe|kill|two|lost|samples|snapshots|rounds|timeless|untimed]: write a
- * small recording to standard output and the code it ran to the file CODE.
+ * helper_perfdata CODE [pipe|kill|two|lost|samples|snapshots|rounds|timeless|untimed|long]: write
+ * a small recording to standard output and the code it ran to the file CODE.
  *
  *   401000  je 401004        taken, then not taken
  *   401002  nop; nop
@@ -16,6 +16,7 @@
  *   untimed    the records have none
  *   samples    the trace three times, in AUX samples: the first two, the last two, nothing
  *   snapshots  the same in snapshots
+ *   long       the trace 64,000 times, in 160 buffers of one stream
  */
 #include <fcntl.h>
 #include <pt/packet.h>
@@ -230,6 +231,26 @@ static void overlapping(const char *how)
     }
 }
 
+static void long_trace(void)
+{
+    struct ptl_record aux = {.type = PTL_REC_AUX};
+    struct ptl_rec_auxtrace a = {.tid = UINT32_MAX, .reference = 100000};
+    static uint8_t bytes[400 * 256];
+    uint64_t time = 100000;
+
+    for (int i = 0; i < 160; i++) {
+        struct iovec part = {bytes, 0};
+
+        for (int k = 0; k < 400; k++, time += 100)
+            part.iov_len += trace(bytes + part.iov_len, time);
+        aux.u.aux.offset = a.offset;
+        aux.u.aux.size = part.iov_len;
+        ring(&aux, time, 100);
+        must(ptl_perf_write_auxtrace(w, &a, &part, 1));
+        a.offset += part.iov_len;
+    }
+}
+
 static void body(const char *code, const char *how)
 {
     struct ptl_record comm = {
@@ -269,6 +290,10 @@ static void body(const char *code, const char *how)
     ring(&vdso, 91500, 200);
     if (is_samples(how) || strcmp(how, "snapshots") == 0) {
         overlapping(how);
+        return;
+    }
+    if (strcmp(how, "long") == 0) {
+        long_trace();
         return;
     }
     aux.u.aux.size = len;

@@ -7,6 +7,7 @@
 #include <pt/cpu.h>
 #include <pt/flow.h>
 #include <pt/insn.h>
+#include <pt/io.h>
 #include <pt/losses.h>
 #include <pt/packet.h>
 #include <pt/perfdata.h>
@@ -144,6 +145,9 @@ FROZEN(PTL_KIND_UD, 19);
 FROZEN(PTL_KIND_HLT, 20);
 FROZEN(PTL_KIND_MWAIT, 21);
 FROZEN(PTL_INSN_MAX_SIZE, 15);
+
+/* io.h */
+FROZEN(PTL_MAP_WATCH, 1);
 
 /* losses.h */
 FROZEN(PTL_LOSS_OVERFLOW, 0);

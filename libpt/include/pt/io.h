@@ -45,8 +45,9 @@ PTL_API void *ptl_map(const char *name, int fd, uint64_t offset, size_t len, uns
 /* Undo it; nobody else may use the mapping. NULL is ignored. */
 PTL_API void ptl_unmap(void *map, size_t len);
 
-/* How many of the `len` bytes from `bytes` on are still those of the file: it is asked for its
- * size. All, if they are not in a mapping of ptl_map(). */
+/* How many of the `len` bytes from `bytes` on, which have just been read, were still those of the
+ * file. All, if they are not in a mapping of ptl_map(). What is lost reads as 0, so that the file
+ * is asked for its size only if 0 is what stands at the end of the bytes, and behind them. */
 PTL_API size_t ptl_map_left(const void *bytes, size_t len);
 
 /* A mapping that has lost bytes. */

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define PLACES 64
+#define PROOF  8 /* bytes to look at before the file is asked for its size */
 
 /* What is not needed by the handler. */
 struct file {
@@ -229,11 +230,26 @@ size_t ptl__mapping_left(struct ptl__mapping *m, const void *bytes, size_t len)
     return left < len ? left : len;
 }
 
+/* Is there a byte that is not 0 not far behind? */
+static int is_proven(const struct ptl__mapping *m, const uint8_t *p)
+{
+    uintptr_t end = atomic_load_explicit(&m->end, memory_order_relaxed);
+
+    for (int i = 0; i < PROOF && (uintptr_t)p < end; i++)
+        if (*p++)
+            return 1;
+    return 0;
+}
+
 size_t ptl_map_left(const void *bytes, size_t len)
 {
-    struct ptl__mapping *m = len ? find((uintptr_t)bytes) : NULL;
+    const uint8_t *end = (const uint8_t *)bytes + len;
+    struct ptl__mapping *m;
 
-    return m ? ptl__mapping_left(m, bytes, len) : len;
+    if (!len || end[-1])
+        return len;
+    m = find((uintptr_t)bytes);
+    return !m || is_proven(m, end) ? len : ptl__mapping_left(m, bytes, len);
 }
 
 /* The place number `i`; NULL beyond the last one. */

@@ -19,21 +19,7 @@ struct ptl__mapping;
 
 /* The mapping in which the byte lies; NULL: it is no byte of a file. */
 struct ptl__mapping *ptl__mapping_of(const void *byte);
-/* ptl_map_left() of bytes in this mapping. */
+/* ptl_map_left() of bytes in this mapping; the file is asked in any case. */
 size_t ptl__mapping_left(struct ptl__mapping *mapping, const void *bytes, size_t len);
-
-/* ptl_map_left(), for what is called often: nobody is asked if a byte behind, up to `end` (the
- * bytes up to there can be read), proves that all is there. */
-static inline size_t ptl__mapped_left(const uint8_t *bytes, size_t len, const uint8_t *end)
-{
-    const uint8_t *p = bytes + len;
-
-    if (!len || p[-1])
-        return len;
-    for (int i = 0; i < 8 && p < end; i++, p++)
-        if (*p)
-            return len;
-    return ptl_map_left(bytes, len);
-}
 
 #endif

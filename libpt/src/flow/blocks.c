@@ -244,7 +244,7 @@ static int find_crossing(struct source *s, struct ptl_block *block)
 static int find_left(struct source *s, struct ptl_block *block, int *cut)
 {
     const struct ptl_block empty = *block;
-    int status = find_insns(s, block, cut);
+    const int status = find_insns(s, block, cut);
     size_t read = block->size, more = s->len - block->size, left;
 
     if (!s->map.bytes)
@@ -256,8 +256,7 @@ static int find_left(struct source *s, struct ptl_block *block, int *cut)
         return status;
     *block = empty;
     s->len = left;
-    status = left ? find_insns(s, block, cut) : PTL_NOMAP;
-    return status == PTL_EOS ? PTL_NOMAP : status;
+    return left ? find_insns(s, block, cut) : PTL_NOMAP;
 }
 
 /* --- code ------------------------------------------------------------------------- */

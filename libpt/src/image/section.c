@@ -3,11 +3,11 @@
 #include "image/section.h"
 
 #include "base/alloc.h"
-#include "base/mapping.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pt/io.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -240,9 +240,7 @@ const uint8_t *ptl_section_bytes(const struct ptl_section *section)
 
 size_t ptl__section_left(const struct ptl_section *section, const uint8_t *bytes, size_t len)
 {
-    if (section->kind != PTL__SECTION_FILE)
-        return len;
-    return ptl__mapped_left(bytes, len, section->bytes + section->size);
+    return section->kind == PTL__SECTION_FILE ? ptl_map_left(bytes, len) : len;
 }
 
 int ptl_section_read(const struct ptl_section *section, uint8_t *buf, size_t len, uint64_t offset)

@@ -7,9 +7,10 @@
  * kernel may begin in one piece and end in the next, so that a segment is what is whole
  * after a piece.
  */
-#include "base/mapping.h"
 #include "perfdata/internal.h"
 #include "perfdata/skim.h"
+
+#include <pt/io.h>
 
 #define UNZIP_BLOCK ((size_t)128 << 10)
 #define PEEK        4096
@@ -468,7 +469,7 @@ int ptl_perf_next(const struct ptl_perf *perf, struct ptl_perf_iter *iter,
             iter->at = 0;
             continue;
         }
-        if (ptl__mapped_left(p, (size_t)size, s->bytes + s->len) < (size_t)size) {
+        if (ptl_map_left(p, (size_t)size) < (size_t)size) {
             iter->segment++; /* the file has become shorter */
             iter->at = 0;
             continue;

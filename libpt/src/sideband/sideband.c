@@ -5,9 +5,9 @@
 #include "sideband/sideband.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "base/mapping.h"
 #include "record/trailer.h"
 
+#include <pt/io.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -448,7 +448,7 @@ int ptl_sideband_get(const struct ptl_sideband *sb, size_t i, struct ptl_sb_reco
     if (i >= sb->items_count)
         return 0;
     item = &sb->items[i];
-    if (ptl__mapped_left(item->bytes, len_of(item), item->bytes + len_of(item)) < len_of(item))
+    if (ptl_map_left(item->bytes, len_of(item)) < len_of(item))
         return 0; /* the file that it stood in has become shorter */
     source = &sb->sources[item->source];
     *record = (struct ptl_sb_record){
