@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Static analysis and valgrind: everything they say must be explained in script/analyze.exceptions.
 #   script/analyze.sh [cppcheck|gcc|clang|valgrind...]     default: all of them, half an hour
-# gcc: -fanalyzer over libpt and the tools. clang: clang-tidy with its analyser (script/check-tidy).
+# gcc: -fanalyzer over libpt and the tools. clang: clang-tidy with its analyser everywhere (script/check-tidy --all).
 # valgrind: memcheck on what ptdump, ptxed and ptcapture mostly do; without --quick also `-j 2`, JSON and coverage.
 set -uo pipefail
 shopt -s lastpipe # judge() at the end of a pipe says how the script ends
@@ -51,7 +51,7 @@ run_gcc() {
 }
 
 run_clang() {
-    if script/check-tidy >"$work/log" 2>&1; then
+    if script/check-tidy --all >"$work/log" 2>&1; then
         echo "clang: 0 findings, 0 unexplained"
     else
         cat "$work/log"

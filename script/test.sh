@@ -10,7 +10,7 @@ umask 022 # packages and the guest have other users, too
 
 jobs=${JOBS:-$(nproc)}
 [ "$jobs" -ge 2 ] || jobs=2
-budget=${BUDGET:-960} # seconds; fuzzers have what the rest leaves of them, at least 5 s a target, 60 s at most
+budget=${BUDGET:-1110} # seconds; fuzzers have what the rest leaves of them, at least 5 s a target, 60 s at most
 # Programs that tests use do not take every name: blanks in LD_PRELOAD, commas in qemu's options.
 case ${TMPDIR:-} in *[!A-Za-z0-9_./-]*) unset TMPDIR ;; esac
 state=$(mktemp -d)
