@@ -136,8 +136,8 @@ static int set_buffers(void *context, const struct opt *opt, const char *arg)
         return bad_argument(context, opt, arg);
     memcpy(data, arg, n);
     data[n] = '\0';
-    if ((n && buffer_size(data, &options->data_size)) ||
-        (comma && buffer_size(comma + 1, &options->aux_size)))
+    if ((n && (buffer_size(data, &options->data_size) || !options->data_size)) ||
+        (comma && (buffer_size(comma + 1, &options->aux_size) || !options->aux_size)))
         return bad_argument(context, opt, arg);
     return 0;
 }

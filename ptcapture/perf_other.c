@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* perf_other.c - events whose samples carry trace: "cycles:u", "cpu-clock/period=100000/". */
+#include "opts.h"
 #include "perf.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_FREQ 1000
+#define DEFAULT_FREQ   1000
+#define AUX_SAMPLE_MAX (60 * 1024) /* bytes: a record has 64 KiB */
 
 static const struct {
     const char *name;
@@ -48,14 +52,15 @@ static int find(struct ptl_attr *attr, const char *name, size_t len)
     if (*name != 'r' || len < 2)
         return -1;
     attr->type = PERF_TYPE_RAW;
+    errno = 0;
     attr->config = strtoull(name + 1, &end, 16);
-    return end == name + len ? 0 : -1;
+    return isxdigit((unsigned char)name[1]) && end == name + len && !errno ? 0 : -1;
 }
 
 /* "period=N" or "freq=N", up to the closing slash. */
 static int rate(struct ptl_attr *attr, const char *text, const char **rest)
 {
-    char *end;
+    const char *end;
 
     if (!strncmp(text, "period=", 7)) {
         attr->flags &= ~PTL_ATTR_FREQ;
@@ -66,9 +71,10 @@ static int rate(struct ptl_attr *attr, const char *text, const char **rest)
     } else {
         return -1;
     }
-    attr->sample_period = strtoull(text, &end, 0);
+    if (opts_scan(text, &attr->sample_period, &end) || *end != '/')
+        return -1;
     *rest = end + 1;
-    return end > text && *end == '/' && attr->sample_period ? 0 : -1;
+    return attr->sample_period ? 0 : -1;
 }
 
 static int modifiers(struct ptl_attr *attr, const char *text)
@@ -104,5 +110,5 @@ int perf_other_parse(struct perf_events *events, const char *text, uint64_t aux_
     attr->sample_type = PTL_SAMPLE_AUX;
     attr->aux_sample_size = (uint32_t)(aux_sample_size + 7) & ~7u;
     snprintf(events->name, sizeof(events->name), "%s", text);
-    return attr->aux_sample_size <= 60 * 1024 ? 0 : -1;
+    return aux_sample_size <= AUX_SAMPLE_MAX ? 0 : -1;
 }

@@ -2,6 +2,7 @@
 /* terms.c - see terms.h. */
 #include "terms.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,7 +166,7 @@ static int parse_value(const char *name, const char *text, uint64_t *value, char
 
     errno = 0;
     *value = text ? strtoull(text, &end, 0) : 1;
-    if (text && (*end || end == text || *text == '-' || errno)) {
+    if (text && (*end || end == text || !isdigit((unsigned char)*text) || errno)) {
         snprintf(error, size, "bad value for term '%s': '%s'", name, text);
         return -1;
     }

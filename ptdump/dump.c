@@ -539,7 +539,7 @@ void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base
     dump->end = buf + len;
     dump->base = base;
     dump->lost = 0;
-    dump->outside = dump->windowed && dump->from;
+    dump->outside = 0; /* what comes before the first PSB has no time, and is lost in any case */
     start(dump, buf);
     end_with_file(dump);
     if (!dump->options->no_sync && !sync_at(dump, 0, 0)) {
@@ -547,6 +547,7 @@ void dump_range(struct dump *dump, const uint8_t *buf, size_t len, uint64_t base
         dump->result.unsynced += !silent(dump);
         return;
     }
+    dump->outside = dump->windowed && dump->from;
     dump_rest(dump);
 }
 

@@ -81,6 +81,7 @@ static const struct opt table[] = {
          "comes before is not decoded, so that time is known from the PSB before them on.",
      .apply = set_tail},
     {.name = "--quiet",
+     .alias = "-q",
      .help = "don't print anything but errors, nor what an --sb option before it asked for.",
      .apply = set_quiet},
     {.name = "--no-pad", .help = "don't show PAD packets.", FLAG(dump.no_pad)},

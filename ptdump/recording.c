@@ -434,6 +434,23 @@ static int report_losses(const struct view *view, int status)
     return losses_status(options, &losses, status);
 }
 
+/* After --list-* and --extract-*: what is in the file has been told or written as it is, so only
+ * what is not there counts. */
+static int report_extract(const struct view *view, int status)
+{
+    const struct losses_options *options = &view->options->losses;
+    int with_trace = view->options->extract.what & (EXTRACT_AUX | EXTRACT_PIECES);
+    uint64_t shortened = mapped_report(view->options->prog);
+    struct ptl_losses losses = {0};
+
+    ptl_losses_recording(&losses, view->perf);
+    losses.count[PTL_LOSS_DAMAGED] += shortened;
+    if (losses_report(options, view->name, &losses, 0) || shortened ||
+        (with_trace && losses.count[PTL_LOSS_MISSING]))
+        status = EXIT_PART;
+    return options->strict ? losses_status(options, &losses, status) : status;
+}
+
 static int report_dump(const struct view *view)
 {
     const struct dump_result *result = &view->dump.result;
@@ -510,7 +527,9 @@ static int run(struct view *view)
                     view->options->extract.what & (EXTRACT_AUX | EXTRACT_PIECES)))
         return no_trace(view);
     if (view->options->extract.what)
-        return extract_run(view->options, view->name, view->perf, view->out) ? EXIT_NONE : status;
+        return extract_run(view->options, view->name, view->perf, view->out)
+                   ? EXIT_NONE
+                   : report_extract(view, status);
     configure(&view->options->timing, view->perf);
     if (find_window(view))
         return EXIT_NONE;

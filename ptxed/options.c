@@ -188,13 +188,11 @@ static int set_jobs(void *context, const struct opt *opt, const char *arg)
 static int set_shard(void *context, const struct opt *opt, const char *arg)
 {
     struct ptxed *x = context;
-    unsigned long k, n = 0;
-    char *end;
+    uint64_t k = 0, n = 0;
+    const char *end;
+    int failed = opts_scan(arg, &k, &end) || *end != '/' || opts_scan(end + 1, &n, &end);
 
-    k = strtoul(arg, &end, 10);
-    if (end != arg && *end == '/')
-        n = strtoul(end + 1, &end, 10);
-    if (*end || !k || k > n || n > UINT32_MAX) {
+    if (failed || *end || !k || k > n || n > UINT32_MAX) {
         opts_error(x->prog, "%s: bad argument: %s, not K/N with 1 <= K <= N.", opt->name, arg);
         return FAILED;
     }
@@ -442,7 +440,7 @@ static int check_coverage(struct ptxed *x)
     const struct opts_select *select = &x->recording.select;
 
     if ((x->print & (PRINT_CHECK | PRINT_STAT_FUNCTIONS)) || marks_given(&x->marks) ||
-        x->flow.flags & (PTL_FLOW_DISTNT | PTL_FLOW_PSB_ONLY)) {
+        x->flow.flags & FLOW_LISTENS) {
         opts_error(x->prog, "--coverage: not with --check, --quick, marks or functions.");
         return FAILED;
     }
@@ -456,8 +454,7 @@ static int check_coverage(struct ptxed *x)
 /* What only listens to packets is never contradicted. */
 static int check_proven(const struct ptxed *x)
 {
-    if (!(x->flow.flags & PTL_FLOW_PROVEN) ||
-        (!x->coverage && !(x->flow.flags & (PTL_FLOW_DISTNT | PTL_FLOW_PSB_ONLY))))
+    if (!(x->flow.flags & PTL_FLOW_PROVEN) || (!x->coverage && !(x->flow.flags & FLOW_LISTENS)))
         return 0;
     opts_error(x->prog, "--proven: not with --coverage or --quick.");
     return FAILED;

@@ -45,6 +45,9 @@ struct ptxed {
     uint64_t segment_size;    /* bytes that a thread decodes at a time; 0: choose */
 };
 
+/* No instructions are decoded then. */
+#define FLOW_LISTENS (PTL_FLOW_DISTNT | PTL_FLOW_NO_BRANCH | PTL_FLOW_PSB_ONLY)
+
 /* Apply the command line. Returns 0, or exit status + 1. */
 int ptxed_options(struct ptxed *x, int argc, char **argv);
 

@@ -61,7 +61,7 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
     const char *name = x->trace.name;
     struct losses_options options = x->losses;
     struct ptl_losses losses = stats->losses;
-    int cut = is_cut(x, end), unsynced;
+    int cut = is_cut(x, end), unsynced, unwritten;
 
     unsynced = !stats->syncs && ptl_psb_find(x->trace.bytes, x->trace.len, 0) == x->trace.len;
     losses.insns = stats->insns;
@@ -70,12 +70,11 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
     losses.count[PTL_LOSS_CUT] = (uint64_t)(cut && !unsynced);
     losses.count[PTL_LOSS_UNSYNCED] = (uint64_t)unsynced;
     losses.count[PTL_LOSS_DAMAGED] = mapped_report(x->prog);
-    if (marks_report(&x->marks, x->prog, name))
-        return EXIT_NOTHING;
     if (stats->errors)
         explain_errors(x, stats);
-    if (losses_report(&options, name, &losses, 0))
-        return EXIT_PARTLY;
+    unwritten = losses_report(&options, name, &losses, 0);
+    if (marks_report(&x->marks, x->prog, name))
+        return EXIT_NOTHING;
     if (unsynced) {
         opts_error(x->prog, "%s: no PSB packet in %zu bytes from offset 0x%llx: nothing to decode.",
                    name, x->trace.len, (unsigned long long)x->trace.from);
@@ -88,9 +87,10 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
     if (cut)
         opts_error(x->prog, "%s: cut inside the packet at offset 0x%llx.", name,
                    (unsigned long long)end);
-    if (stats->errors && !stats->insns)
+    if (stats->errors && !stats->insns && !(x->flow.flags & FLOW_LISTENS))
         return EXIT_NOTHING;
-    return losses_status(&options, &losses, stats->errors || cut ? EXIT_PARTLY : EXIT_ALL);
+    return losses_status(&options, &losses,
+                         stats->errors || cut || unwritten ? EXIT_PARTLY : EXIT_ALL);
 }
 
 /* --- segments ----------------------------------------------------------------------------- */

@@ -341,6 +341,14 @@ static int is_partial(const struct recording *rec)
     return !rec->queues || rec->by_task || rec->from || rec->to != UINT64_MAX;
 }
 
+/* Also if that is how it was recorded. */
+static int listens(const struct recording *rec)
+{
+    struct ptl_flow_config config;
+
+    return ptl_session_flow_config(rec->session, 0, &config) == 0 && config.flags & FLOW_LISTENS;
+}
+
 static int conclude(struct all *all, struct printer *printer)
 {
     struct recording *rec = all->rec;
@@ -350,6 +358,7 @@ static int conclude(struct all *all, struct printer *printer)
     struct ptl_losses losses = stats->losses;
     unsigned line = rec->x->print & PRINT_QUIET ? 0 : LOSSES_LINE;
     int nothing = !all->found.any && !rec->x->shard; /* a share may well be empty */
+    int unwritten;
 
     losses.insns = stats->insns;
     if (rec->x->flow.flags & PTL_FLOW_PROVEN)
@@ -358,8 +367,7 @@ static int conclude(struct all *all, struct printer *printer)
     ptl_losses_add(&losses, ptl_session_losses(rec->session));
     losses.count[PTL_LOSS_DAMAGED] += mapped_report(prog);
     report_end(&all->found.report, prog, rec->session);
-    if (losses_report(&options, path, &losses, line))
-        return EXIT_PARTLY;
+    unwritten = losses_report(&options, path, &losses, line);
     if (marks_report(&rec->x->marks, prog, path))
         return EXIT_NOTHING;
     if (nothing)
@@ -371,9 +379,9 @@ static int conclude(struct all *all, struct printer *printer)
                    path, (unsigned long long)stats->errors, stats->errors > 1 ? "s" : "",
                    (unsigned long long)stats->first.offset, ptl_strstatus(stats->first.status),
                    (unsigned long long)stats->first.ip);
-    if (nothing || (stats->errors && !stats->insns))
+    if (nothing || (stats->errors && !stats->insns && !listens(rec)))
         return EXIT_NOTHING;
-    return losses_status(&options, &losses, stats->errors ? EXIT_PARTLY : EXIT_ALL);
+    return losses_status(&options, &losses, stats->errors || unwritten ? EXIT_PARTLY : EXIT_ALL);
 }
 
 /* Names of kernel code lie beside the kernel's code. */

@@ -181,7 +181,7 @@ int losses_report(const struct losses_options *o, const char *name, const struct
         if ((flags & LOSSES_LINE) || ptl_losses_kinds(losses))
             say_line(o, name, losses);
         for (unsigned i = 0; i <= PTL_LOSS_MAX_VALUE; i++)
-            if (losses->count[i] && !ptl_loss_kind(i)->located) /* else the tools say where */
+            if (losses->count[i])
                 say_kind(o, name, i, losses->count[i]);
     }
     if (o->withheld && *o->withheld)

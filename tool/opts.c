@@ -163,6 +163,10 @@ int opts_parse(const struct opts *opts, int argc, char **argv, int *rest)
             }
             arg = argv[++i];
         }
+        if (opt->arg && opt->arg[0] != '[' && !*arg) {
+            opts_error(opts->prog, "%s: missing argument.", opt->name);
+            return USAGE_FAILED;
+        }
         status = opt->apply ? opt->apply(context, opt, arg) : leave(opts, opt);
         if (status)
             return status;

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FAILED 3 /* exit status 2, plus 1 */
+#define FAILED    3  /* exit status 2, plus 1 */
+#define SHIFT_MAX 32 /* see pt/clock.h */
 
 static int set_print(void *context, const struct opt *opt, const char *arg)
 {
@@ -49,9 +50,10 @@ static int set_shift(void *context, const struct opt *opt, const char *arg)
 {
     struct opts_sideband *o = context;
     uint64_t value;
-    int status = opts_number(o->prog, opt->name, arg, UINT16_MAX, &value);
+    int status = opts_number(o->prog, opt->name, arg, SHIFT_MAX, &value);
 
-    o->next.time.shift = (uint16_t)value;
+    if (!status)
+        o->next.time.shift = (uint16_t)value;
     return status;
 }
 
@@ -61,7 +63,8 @@ static int set_mult(void *context, const struct opt *opt, const char *arg)
     uint64_t value;
     int status = opts_number(o->prog, opt->name, arg, UINT32_MAX, &value);
 
-    o->next.time.mult = (uint32_t)value;
+    if (!status)
+        o->next.time.mult = (uint32_t)value;
     return status;
 }
 

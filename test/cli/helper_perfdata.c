@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * helper_perfdata CODE [pipe|kill|two|lost|samples|snapshots|rounds|timeless|untimed|long]: write
- * a small recording to standard output and the code it ran to the file CODE.
+ * helper_perfdata CODE [HOW]: write a small recording to standard output and the code it ran to the
+ * file CODE. HOW is one of those below.
  *
  *   401000  je 401004        taken, then not taken
  *   401002  nop; nop
@@ -11,6 +11,7 @@
  *   kill  end without finishing the file
  *   two   a second buffer with the same trace; its records first in time, later in the file
  *   lost  AUX.TRUNCATED, LOST
+ *   losses  each kind of loss that a recording can have, see lossy(); losses-pipe: the pipe format
  *   rounds  five times je, taken, and jmp; before each a TSC: 100000, 101000, ... 104000
  *   timeless   the trace has no time
  *   untimed    the records have none
@@ -131,7 +132,7 @@ static int is_samples(const char *how)
 static void start(int fd, const char *how)
 {
     const struct ptl_perf_writer_config config = {.size = sizeof(config),
-                                                  .pipe = strcmp(how, "pipe") == 0};
+                                                  .pipe = strstr(how, "pipe") != NULL};
     const struct ptl_pt_info info = {.pmu_type = 8,
                                      .time_shift = SHIFT,
                                      .time_mult = MULT,
@@ -251,6 +252,81 @@ static void long_trace(void)
     }
 }
 
+/* A piece of trace, or only the AUX record of one that is not in the file (`bytes` NULL). */
+static void piece(uint8_t *bytes, size_t len, uint64_t flags, uint64_t time)
+{
+    static uint64_t offset;
+    struct ptl_record aux = {.type = PTL_REC_AUX, .u.aux = {offset, len, flags}};
+    struct ptl_rec_auxtrace a = {.offset = offset, .tid = UINT32_MAX, .reference = 100000};
+    struct iovec part = {bytes, len};
+
+    ring(&aux, time, 100);
+    if (bytes)
+        must(ptl_perf_write_auxtrace(w, &a, &part, 1));
+    offset += len;
+}
+
+static void put_raw(uint8_t *buf, size_t *len, const char *bytes, size_t n)
+{
+    memcpy(buf + *len, bytes, n);
+    *len += n;
+}
+
+/* Pieces of so many bytes modulo 8: buffers of multiples of 8 need no padding. */
+static void fill_up(uint8_t *buf, size_t *len, size_t rest)
+{
+    while (*len % 8 != rest)
+        put(buf, len, (struct ptl_packet){.type = PTL_PKT_PAD});
+}
+
+/*
+ * 1  3 bytes before the PSB; behind the trace an OVF, jmp *%rax and the end. TRUNCATED
+ * 2  PARTIAL
+ * 3  64 bytes, not in the file. COLLISION
+ * 4  behind the trace 02 ff, which is no packet, and 8 bytes; then the trace again. TRUNCATED
+ * 5  16 bytes without a PSB. TRUNCATED
+ * 6  behind the trace 3 of the 7 bytes of a packet
+ *
+ * 5 records and 7 samples are lost. The code is the trace's, 5 times: 30 instructions, and one.
+ */
+static void lossy(void)
+{
+    struct ptl_record records = {.type = PTL_REC_LOST, .u.lost = {200, 5}},
+                      samples = {.type = PTL_REC_LOST_SAMPLES, .u.lost_samples = {7}};
+    uint8_t bytes[256];
+    size_t len = 0;
+
+    put_raw(bytes, &len, "\0\0\0", 3);
+    len += trace(bytes + len, 100000);
+    put(bytes, &len, (struct ptl_packet){.type = PTL_PKT_OVF});
+    put(bytes, &len,
+        (struct ptl_packet){.type = PTL_PKT_TIP_PGE, .payload.ip = {CODE + 4, PTL_IPC_SEXT_48}});
+    put(bytes, &len, (struct ptl_packet){.type = PTL_PKT_TIP_PGD});
+    fill_up(bytes, &len, 0);
+    piece(bytes, len, PTL_AUX_TRUNCATED, 120000);
+    ring(&records, 121000, 200);
+    ring(&samples, 122000, 100);
+
+    len = trace(bytes, 150000);
+    fill_up(bytes, &len, 0);
+    piece(bytes, len, PTL_AUX_PARTIAL, 160000);
+    piece(NULL, 64, PTL_AUX_COLLISION, 190000);
+
+    len = trace(bytes, 200000);
+    put_raw(bytes, &len, "\x02\xff\0\0\0\0\0\0\0\0", 10);
+    len += trace(bytes + len, 250000);
+    fill_up(bytes, &len, 0);
+    piece(bytes, len, PTL_AUX_TRUNCATED, 260000);
+
+    memset(bytes, 0, 16);
+    piece(bytes, 16, PTL_AUX_TRUNCATED, 290000);
+
+    len = trace(bytes, 300000);
+    fill_up(bytes, &len, 5);
+    put_raw(bytes, &len, "\x7d\x00\x10", 3);
+    piece(bytes, len, 0, 310000);
+}
+
 static void body(const char *code, const char *how)
 {
     struct ptl_record comm = {
@@ -294,6 +370,10 @@ static void body(const char *code, const char *how)
     }
     if (strcmp(how, "long") == 0) {
         long_trace();
+        return;
+    }
+    if (strncmp(how, "losses", 6) == 0) {
+        lossy();
         return;
     }
     aux.u.aux.size = len;

@@ -82,6 +82,72 @@ for tool in ptdump 'ptxed --raw code:0x401000'; do
     check "$tool: --quiet does not hide losses" grep -q 'lost: 1 x TRUNCATED: .*remedy: ' err
 done
 
+# All at once; helper_perfdata says where what is. However it is decoded, the account is the same.
+helper_perfdata code losses >losses.data
+helper_perfdata code losses-pipe >losses.pipe
+all='OVF 1 TRUNCATED 3 PARTIAL 1 COLLISION 1 LOST 5 LOST_SAMPLES 7 missing 64 damaged 0 cut 1 no-PSB 1 skipped 29 errors 1 no-code 0 images 0'
+account() { # TOOL ARGUMENTS...
+    local want=$all
+    counts "$@"
+    case $1 in
+    ptxed) want+=" insns 31 rate $((1000000 / 31 + 1))" ;;
+    *) want+=' insns 0 rate none' ;;
+    esac
+    check "all: $*" test "$(xargs <counts)" = "$want"
+    ends "all: $*" 1
+}
+for options in '' --quiet --json '--tail 1000' '--select:time 0%,' '--select:cpu 0' --raw --sb:compact; do
+    # shellcheck disable=SC2086
+    account ptdump $options losses.data
+done
+for options in '' --quiet --json --json=blocks '-j1' '-j4 --segment-size 1' '-j4 --segment-size 1 --quiet' --merge --coverage \
+    --coverage=edges --no-fast-path --insn-decoder --event:tick '--tail 1000' '--shard 1/1' '--select:time 0%,' '--select:pid 4711' \
+    '--quiet --stat' --no-trace-time --check --stat:functions --sb:compact; do
+    # shellcheck disable=SC2086
+    account ptxed $options losses.data
+done
+for tool in ptdump ptxed; do
+    account $tool losses.pipe
+    account $tool - < <(cat losses.data)
+    account $tool - < <(cat losses.pipe)
+    $tool losses.data >out 2>err
+    for kind in OVF TRUNCATED PARTIAL COLLISION LOST LOST_SAMPLES missing cut no-PSB skipped errors; do
+        check "$tool: what helps against $kind" test "$(grep -cE ": lost: [0-9]+ [a-z]+ $kind: .*; remedy: " err)" -eq 1
+    done
+done
+# Parts: what decoding finds is found once.
+for n in 2 3; do
+    : >parts
+    for ((k = 1; k <= n; k++)); do
+        counts ptxed --shard $k/$n losses.data
+        cat counts >>parts
+    done
+    got=$(awk '$1 != "rate" { n[$1] += $2 } END { print n["OVF"], n["cut"], n["no-PSB"], n["skipped"], n["errors"], n["insns"] }' parts)
+    check "$n shards: $got" test "$got" = '1 1 1 29 1 31'
+done
+# A stretch of time: the last but one piece has no PSB, also if nothing else is in it.
+counts ptdump --select:time 0.00027,0.00028 losses.data
+check "a window without a PSB" grep -qx 'no-PSB 1' counts
+counts ptxed --quick losses.data
+ends "only addresses: not nothing" 1
+# What is extracted is not decoded, but what is not there is missing.
+for what in --list-aux '--extract-aux x' '--extract-sideband x'; do
+    # shellcheck disable=SC2086
+    counts ptdump $what losses.data
+    check "$what: losses" test "$(head -9 counts | xargs)" = 'OVF 0 TRUNCATED 3 PARTIAL 1 COLLISION 1 LOST 5 LOST_SAMPLES 7 missing 64 damaged 0 cut 0'
+    want=0
+    [ "$what" != '--extract-aux x' ] || want=1
+    ends "$what" $want
+    # shellcheck disable=SC2086
+    ptdump --strict $what losses.data >out 2>err
+    status=$?
+    ends "$what, --strict" 1
+done
+# A mark that is not passed hides nothing.
+ptxed --select:from 0x999 losses.data >out 2>err
+check "marks: nothing" test $? -eq 2
+check "marks: losses are told" grep -q 'lost: 3 x TRUNCATED' err
+
 # --- raw traces ---------------------------------------------------------------------------------
 # 1000: jmp 1000
 bytes ebfe >loop

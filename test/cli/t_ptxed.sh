@@ -11,8 +11,8 @@ gets() {
     shift 4
     timeout 20 ptxed "$@" >out 2>all </dev/null
     got=$?
-    # The line of numbers is t_losses.sh's.
-    grep -v '^ptxed: [^:]*: losses: ' all >err
+    # The account of losses is t_losses.sh's.
+    grep -vE '^ptxed: [^:]*: (losses|lost): ' all >err
     [ "$got" -eq "$status" ] || fail "$name: exit status $got, not $status: $(head -3 err)"
     matches "$name: stdout" "$out" out
     matches "$name: stderr" "$err" err
@@ -63,6 +63,25 @@ check 'is decoded from there' [ "$(cat out)" = "$(ptxed "${raw[@]}" --pt good)" 
 gets 'two recordings' 2 '' '^ptxed: unknown option: b\.~$' a b
 for option in --pt --raw --elf --cpu --mtc-freq --filter:addr0_a; do
     gets "$option alone" 2 '' "^ptxed: $option: missing argument\.~\$" "$option"
+done
+for option in --pt --elf --mtc-freq --sysroot --fields --select:time --select:comm --tail; do
+    gets "$option with an empty argument" 2 '' "^ptxed: $option: missing argument\.~\$" "$option" '' good
+done
+for shard in +1/2 ' 1/2' 0/2 3/2 1/ 1 /2 1/-2 1/99999999999999999999 1/2x; do
+    gets "--shard $shard" 2 '' '^ptxed: --shard: bad argument: ' --shard "$shard" good
+done
+for bad in '--tail 0' '--jobs 0' '--segment-size 0' '--tail -1' '--tail 1.5' '--jobs nan' '--tail 0x'; do
+    # shellcheck disable=SC2086
+    gets "$bad" 2 '' "^ptxed: ${bad% *}: bad argument: ${bad#* }\.~\$" $bad good
+done
+for big in '--tail 18446744073709551616' '--tail 16777216T' '--jobs 1025' '--pevent:time-shift 33' '--pevent:time-mult 0x100000000'; do
+    # shellcheck disable=SC2086
+    gets "$big" 2 '' "^ptxed: ${big% *}: value too big: ${big#* }\.~\$" $big good
+done
+for bad in '-m 0' '-m ,0' '--max-size 0' '--delay -1' '--duration nan' '-p -1'; do
+    # shellcheck disable=SC2086
+    timeout 20 ptcapture --backend step -o nothing.data $bad true >out 2>err </dev/null
+    [ $? -eq 2 ] && grep -q "bad argument: ${bad#* }" err && [ ! -e nothing.data ] || fail "ptcapture $bad: $(cat err)"
 done
 gets 'argument is an option' 2 '' '^ptxed: --mtc-freq: missing argument\.~$' --mtc-freq --quiet
 gets 'no number' 2 '' '^ptxed: --mtc-freq: bad argument: x\.~$' --mtc-freq x

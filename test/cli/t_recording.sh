@@ -60,7 +60,7 @@ for none in '--select:cpu 1' '--select:aux 9' '--select:pid 1' '--select:tid 1' 
     check "$none: says so" grep -q 'nothing is selected' err
 done
 
-for bad in 'cpu x' 'pid 1-' 'time 2,1' 'time 20%,10%' 'time ' 'time x' 'time 1,2,3' 'time 5%%'; do
+for bad in 'cpu x' 'pid 1-' 'time 2,1' 'time 20%,10%' 'time x' 'time 1,2,3' 'time 5%%'; do
     for tool in ptdump ptxed; do
         $tool "--select:${bad% *}" "${bad#* }" two.data >out 2>err
         check "$tool $bad: refused" test $? -eq 2 -a ! -s out
