@@ -20,11 +20,17 @@ enum ptl__memo_kind {
     MEMO_TIP,  /* key: the target */
     MEMO_PGD,  /* key: the address in it */
     MEMO_PGD0, /* TIP.PGD without address; key: 0 */
-    MEMO_PGE,  /* key: the address; node: NULL */
-    MEMO_AT    /* key: where an event happens */
+    MEMO_AT,   /* key: where an event happens */
+    MEMO_PGE /* - and all above it, one for each mode of execution; key: the address; node: NULL */
 };
 
 #define MEMO_BITS 6 /* TNT bits of a memo at most */
+
+/* There is no node before it that would have the mode. */
+static inline enum ptl__memo_kind ptl__memo_pge(uint8_t mode)
+{
+    return (enum ptl__memo_kind)(MEMO_PGE + mode);
+}
 
 static inline uintptr_t ptl__memo_from(const struct ptl__node *node, enum ptl__memo_kind kind)
 {

@@ -191,7 +191,7 @@ static int add_off_on(struct join *j)
         j->s.events = 1;
     else
         add_told(j, have_ip ? &ip : NULL, pge, resume);
-    m = look(j, NULL, MEMO_PGE, pge);
+    m = look(j, NULL, ptl__memo_pge(j->f->mode), pge);
     j->p += size;
     j->last_ip = pge;
     j->s.pge = 1;

@@ -346,7 +346,7 @@ INLINE int take_pge(struct count *s, struct regs *r)
     f->since = 0;
     r->p += size;
     r->node = NULL;
-    m = s->status == 0 ? look(s, r, MEMO_PGE, ip) : NULL;
+    m = s->status == 0 ? look(s, r, ptl__memo_pge(f->mode), ip) : NULL;
     if (m)
         r->node = m->next;
     return m != NULL;
