@@ -211,9 +211,12 @@ static int remember(struct perf_events *events, int fd, size_t lane)
         size_t *lanes = realloc(events->lane_of, cap * sizeof(*lanes));
         uint64_t *ids = realloc(events->ids, cap * sizeof(*ids));
 
-        events->fds = fds ? fds : events->fds;
-        events->lane_of = lanes ? lanes : events->lane_of;
-        events->ids = ids ? ids : events->ids;
+        if (fds)
+            events->fds = fds;
+        if (lanes)
+            events->lane_of = lanes;
+        if (ids)
+            events->ids = ids;
         if (!fds || !lanes || !ids)
             return -1;
         events->cap = cap;

@@ -134,7 +134,7 @@ static int too_late(const struct ptxed *x, const char *name)
     return FAILED;
 }
 
-/* "--filter:addr2_cfg": the digit is at a fixed place. */
+/* "--filter:addr2_cfg": digit and field are at fixed places. */
 static struct ptl_addr_range *filter_of(struct ptxed *x, const struct opt *opt)
 {
     return &x->flow.addr[opt->name[strlen("--filter:addr")] - '0'];
@@ -144,7 +144,7 @@ static int set_filter(void *context, const struct opt *opt, const char *arg)
 {
     struct ptxed *x = context;
     struct ptl_addr_range *range = filter_of(x, opt);
-    const char *field = strchr(opt->name, '_') + 1;
+    const char *field = opt->name + strlen("--filter:addr2_");
     uint64_t value;
     int status = too_late(x, opt->name);
 

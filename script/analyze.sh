@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Static analysis and valgrind: everything they say must be explained in script/analyze.exceptions.
-#   script/analyze.sh [cppcheck|gcc|clang|valgrind...]     default: all of them, half an hour
+#   script/analyze.sh [--quick] [cppcheck|gcc|clang|valgrind|tsan...]     default: all of them, half an hour
 # gcc: -fanalyzer over libpt and the tools. clang: clang-tidy with its analyser everywhere (script/check-tidy --all).
 # valgrind: memcheck on what ptdump, ptxed and ptcapture mostly do; without --quick also `-j 2`, JSON and coverage.
+# tsan: ThreadSanitizer on ptxed with eight threads and on ptdump, whole and damaged input; the traces by hardware
+# as well, if PT_SHARED or ../shared has them.
 set -uo pipefail
 shopt -s lastpipe # judge() at the end of a pipe says how the script ends
 cd "$(dirname "$0")/.." || exit 2
 quick=
 [ "${1:-}" = --quick ] && { quick=1; shift; }
-[ $# -gt 0 ] || set -- cppcheck gcc clang valgrind
+[ $# -gt 0 ] || set -- cppcheck gcc clang valgrind tsan
 exceptions=script/analyze.exceptions
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -107,10 +109,90 @@ run_valgrind() {
     echo "valgrind: $ground runs clean"
 }
 
+# race COMMAND...: however it ends, no two threads meet. Eight threads print what one prints.
+race() {
+    local status one=()
+    TSAN_OPTIONS=exitcode=66 "$@" >"$work/out" 2>"$work/err"
+    status=$?
+    if [ $status -gt 2 ] || grep -q ThreadSanitizer "$work/err"; then
+        echo "tsan: $*: status $status: $(head -20 "$work/err")"
+        failed=1
+        return
+    fi
+    raced=$((raced + 1))
+    [[ " $* " == *" -j 8 "* ]] || return
+    for word; do one+=("${word/#8/1}"); done
+    "${one[@]}" >"$work/out1" 2>/dev/null
+    [ $? -eq $status ] && cmp -s "$work/out" "$work/out1" && return
+    echo "tsan: $*: another status or output than with one thread"
+    failed=1
+}
+
+# race_all FILE OPTIONS...: raw trace with --pt as the last of the options, or a recording
+race_all() {
+    local file=$1 ways way
+    shift
+    ways=('' '--stat --quiet' '--coverage' '--coverage=edges' '--json' '--json=blocks' '--quiet --stat:functions --symbols' '--proven'
+        '--resync-on-error' '--shard 2/3' '--event:time --time')
+    [[ " $* " == *" --pt "* ]] || ways+=('--merge' '--merge --json' '--select:cpu 0-3' '--select:time 20%,70%' '--select:aux 0')
+    for way in "${ways[@]}"; do
+        # shellcheck disable=SC2086
+        race "$bin/ptxed" -j 8 --segment-size 4096 $way "$@" "$file"
+    done
+    race "$bin/ptxed" -j 8 --segment-size 256 --quiet --stat "$@" "$file"
+    race "$bin/ptxed" -j 8 "$@" "$file"
+    for way in '' '--json --time' '--tail 20' '--quiet'; do
+        # shellcheck disable=SC2086
+        race "$bin/ptdump" $way "$file"
+    done
+}
+
+# damage FROM TO: every 8 KiB a byte is another one, and the last 100 are missing
+damage() {
+    head -c -100 "$1" >"$2"
+    for ((i = 5000; i < $(stat -c %s "$2"); i += 8192)); do
+        printf '\125' | dd of="$2" bs=1 seek=$i conv=notrunc status=none
+    done
+}
+
+run_tsan() {
+    cmake --preset tsan >/dev/null && cmake --build --preset tsan --target ptdump ptxed ptcapture helper_perfdata >"$work/log" 2>&1 ||
+        { tail "$work/log"; exit 1; }
+    local bin=$PWD/build-tsan/bin raced=0 real=${PT_SHARED:-$PWD/../shared}/real file cases
+    "$bin/test/helper_perfdata" "$work/code" two >"$work/two.data"
+    "$bin/test/helper_perfdata" "$work/code" pipe >"$work/pipe.data"
+    race_all "$work/two.data"
+    race_all "$work/pipe.data"
+    if "$bin/ptcapture" -q --backend step -e intel_pt/psb_period=0/u -o "$work/true.data" -- /bin/true 2>/dev/null; then
+        damage "$work/true.data" "$work/damaged.data"
+        race_all "$work/true.data"
+        race_all "$work/damaged.data"
+    fi
+    cases=$real/cases
+    for file in "$real"/perfdata/*; do
+        [ ! -f "$file" ] || race_all "$file"
+    done
+    if [ -e "$cases/mruby/trace.pt" ]; then
+        damage "$cases/mruby/trace.pt" "$work/damaged.pt"
+        for file in "$cases/mruby/trace.pt" "$work/damaged.pt"; do
+            race "$bin/ptdump" "$file"
+            race "$bin/ptdump" --tail 100 --time "$file"
+            for way in '' '--quiet --stat' '--coverage' '--coverage=edges' '--resync-on-error --quiet' '--proven --quiet' '--shard 2/3 --quiet' '--quiet --stat:functions'; do
+                # shellcheck disable=SC2086
+                race "$bin/ptxed" -j 8 --segment-size 16384 --no-inst $way --raw "$cases/mruby/code.img:0x400000" --pt "$file"
+            done
+        done
+    fi
+    if [ -e "$cases/hello/pt.bin" ]; then
+        race_all "$cases/hello/pt.bin" --elf "$cases/hello/hello" --pt
+    fi
+    echo "tsan: $raced runs without a race"
+}
+
 for tool; do
     case $tool in
-    cppcheck | gcc | clang | valgrind) "run_$tool" ;;
-    *) echo "usage: script/analyze.sh [--quick] [cppcheck|gcc|clang|valgrind...]" >&2; exit 2 ;;
+    cppcheck | gcc | clang | valgrind | tsan) "run_$tool" ;;
+    *) echo "usage: script/analyze.sh [--quick] [cppcheck|gcc|clang|valgrind|tsan...]" >&2; exit 2 ;;
     esac
 done
 exit $failed

@@ -28,10 +28,12 @@ void *ptl__realloc(void *p, size_t size)
 
 void *ptl__malloc_large(size_t size)
 {
-    void *p = size < LARGE ? ptl__malloc(size) : NULL;
+    void *p;
 
-    if (size < LARGE || size > SIZE_MAX - HUGE_PAGE)
-        return p;
+    if (size < LARGE)
+        return ptl__malloc(size);
+    if (size > SIZE_MAX - HUGE_PAGE)
+        return NULL;
     p = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
 #ifdef MADV_HUGEPAGE
     if (p) /* may be refused: then pages are small, and fault one by one */

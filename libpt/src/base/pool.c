@@ -91,7 +91,7 @@ static void *reuse(struct ptl__pool *pool, unsigned class)
     void *piece = pool->unused[class];
 
     if (piece) {
-        memcpy(&pool->unused[class], piece, sizeof(piece));
+        memcpy(&pool->unused[class], piece, sizeof(pool->unused[class]));
         memset(piece, 0, POOL_PAGE << class);
     }
     return piece;
@@ -126,7 +126,7 @@ void ptl__pool_put(struct ptl__pool *pool, void *piece, size_t size)
     if (BY_HEAP) {
         ptl__free(piece);
     } else if (piece) {
-        memcpy(piece, &pool->unused[class], sizeof(piece));
+        memcpy(piece, &pool->unused[class], sizeof(pool->unused[class]));
         pool->unused[class] = piece;
     }
 }

@@ -151,7 +151,7 @@ static int add_whole(struct ptl_symbols *symbols, struct ptl_section *section)
  * more only costs its symbols. */
 static int add_part(struct ptl_symbols *symbols, struct ptl_section *section)
 {
-    struct ptl__symtab *table = NULL;
+    const struct ptl__symfile *entry = NULL;
     struct ptl_section *whole;
     int status;
 
@@ -160,10 +160,9 @@ static int add_part(struct ptl_symbols *symbols, struct ptl_section *section)
     status = ptl_files_get(symbols->files, section->name, &whole);
     if (status == 0) {
         status = add_whole(symbols, whole);
-        if (status == 0)
-            table = entry_of(symbols, whole)->table;
+        entry = entry_of(symbols, whole);
     }
-    return status == PTL_NOMEM ? status : insert(symbols, section, table, 0);
+    return status == PTL_NOMEM ? status : insert(symbols, section, entry ? entry->table : NULL, 0);
 }
 
 static int add_range(void *context, const struct ptl__range *range)

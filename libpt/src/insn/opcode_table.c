@@ -44,7 +44,7 @@
 #define TO   (IS(INT) | ATTR_N64)
 #define IR   IS(IRET)
 #define UB   (IS(UD) | ATTR_O64)
-#define UD   IS(UD)
+#define U2   IS(UD)
 #define UM   (M_ | IS(UD))
 #define HT   IS(HLT)
 #define O_   IS(MOFFS)
@@ -88,7 +88,7 @@ const uint16_t ptl__opcode_map0[256] = {
 /* 0F. Undefined: 04 0A 0C 24..27 36 7A 7B have ModRM; 39 and 3B..3F are no opcodes. */
 const uint16_t ptl__opcode_map1[256] = {
 /*       0   1   2   3   4   5   6   7   8   9   A   B   C   D   E   F */
-/* 0 */ M_, V1, M_, M_, M_, SC, __, SR, __, __, M_, UD, M_, M_, __, MB,
+/* 0 */ M_, V1, M_, M_, M_, SC, __, SR, __, __, M_, U2, M_, M_, __, MB,
 /* 1 */ M_, M_, M_, M_, M_, M_, M_, M_, M_, M_, M_, M_, M_, M_, M_, M_,
 /* 2 */ C_, C_, CR, C_, M_, M_, M_, M_, M_, M_, M_, M_, M_, M_, M_, M_,
 /* 3 */ WR, __, __, __, SE, SX, M_, __, X_, X_, X_, X_, X_, X_, X_, X_,
