@@ -7,6 +7,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake --preset asan-ubsan >/dev/null
-cmake --build --preset asan-ubsan --target helper_mutate helper_perfdata ptdump ptxed ptcapture >build-asan-ubsan/build.log 2>&1 ||
+cmake --build --preset asan-ubsan --target helper_mutate mutate_preload helper_perfdata ptdump ptxed ptcapture >build-asan-ubsan/build.log 2>&1 ||
     { tail -30 build-asan-ubsan/build.log; exit 1; }
 MUTATE=full PT_BUILD=$PWD/build-asan-ubsan exec test/mutate/t_mutate.sh
