@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* code_store.c - copies of code, see code.h. */
 #include "code_internal.h"
+#include "outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,8 @@ int code_store_init(struct code_store *store, const char *output)
             return -1;
         snprintf(store->path[i], size, "%s%s%s%s", cwd, *cwd ? "/" : "", output, suffix[i]);
         /* Of an earlier recording with this name, which has been renamed. */
-        unlink(store->path[i]);
+        if (!outfile_is_foreign(store->path[i]))
+            unlink(store->path[i]);
     }
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "dsos.h"
 #include "machine.h"
+#include "outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,10 @@ static int keep_old(const char *path, int *kept)
         return errno == ENOENT ? 0 : -1;
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
         errno = S_ISLNK(st.st_mode) ? ELOOP : EEXIST; /* a device, a link: not ours to move */
+        return -1;
+    }
+    if (outfile_is_foreign(path)) {
+        errno = EACCES;
         return -1;
     }
     if (snprintf(old, sizeof(old), "%s.old", path) >= (int)sizeof(old) ||

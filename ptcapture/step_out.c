@@ -6,12 +6,12 @@
  * TSC ticks are nanoseconds of CLOCK_MONOTONIC (capture_now()), the clock that also stamps the
  * sideband; so the conversion is 1 : 1.
  */
+#include "outfile.h"
 #include "proc.h"
 #include "step.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pt/io.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -129,7 +129,7 @@ static int open_truth(struct stepper *st)
     st->truth_fd = -1;
     if (!path)
         return 0;
-    st->truth_fd = ptl_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+    st->truth_fd = outfile_open(path, O_NOFOLLOW, 0600);
     if (st->truth_fd < 0 || out_open(&st->truth, st->truth_fd, 1u << 16)) {
         capture_error(st->capture, "cannot create %s: %s.", path, strerror(errno));
         return -1;

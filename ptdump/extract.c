@@ -10,15 +10,17 @@
  *   --extract-pieces P   P-aux-idxN.M.bin: the same, a file per AUXTRACE record (snapshots)
  *   --extract-sideband P P-sideband-cpuN.pevent, P-sideband.pevent: raw records
  */
+#include "outfile.h"
+#include "plain.h"
 #include "recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define PREFIX_MAX 4000 /* names of files are shorter than 4096 */
 
 struct extract {
     const struct options *options;
@@ -72,10 +74,22 @@ static int list_aux(struct extract *x)
     return 0;
 }
 
+/* A text of the recording is neither an escape sequence nor a line of its own. */
+static void put_plain(struct out *out, const char *text)
+{
+    for (int n; *text; text += n ? n : 1) {
+        n = plain_control(text);
+        out_char(out, (char)(n ? '?' : *text));
+    }
+}
+
 static void pair(struct extract *x, const char *key, const char *value)
 {
-    if (value)
-        out_printf(x->out, "%s\t%s\n", key, value);
+    if (!value)
+        return;
+    out_printf(x->out, "%s\t", key);
+    put_plain(x->out, value);
+    out_char(x->out, '\n');
 }
 
 static void pair_number(struct extract *x, const char *key, uint64_t value)
@@ -158,6 +172,7 @@ static int list_files(struct extract *x)
     struct ptl_perf_iter iter = {0, 0};
     struct ptl_perf_record r;
     const char **names = NULL, *last = NULL;
+    int for_people = isatty(x->out->fd);
     size_t count = 0, cap = 0;
 
     while (ptl_perf_next(x->perf, &iter, &r) > 0) {
@@ -177,8 +192,13 @@ static int list_files(struct extract *x)
     if (count)
         qsort(names, count, sizeof(*names), compare_names);
     for (size_t i = 0; i < count; i++) {
-        if (!last || strcmp(last, names[i]) != 0)
-            out_write(x->out, names[i], strlen(names[i]) + 1);
+        if (last && !strcmp(last, names[i]))
+            continue;
+        if (for_people)
+            put_plain(x->out, names[i]);
+        else
+            out_str(x->out, names[i]);
+        out_char(x->out, '\0');
         last = names[i];
     }
     free(names);
@@ -195,7 +215,7 @@ static int cannot(const struct extract *x, const char *name)
 
 static int create(const struct extract *x, const char *name, struct out *file)
 {
-    int fd = ptl_open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int fd = outfile_open(name, 0, 0600);
 
     if (fd < 0)
         return cannot(x, name);
@@ -385,6 +405,10 @@ int extract_run(const struct options *options, const char *name, const struct pt
 
     if (!x.prefix)
         x.prefix = name;
+    if (strlen(x.prefix) > PREFIX_MAX) {
+        errno = ENAMETOOLONG;
+        return cannot(&x, x.prefix);
+    }
     if (what & EXTRACT_LIST_AUX)
         status |= list_aux(&x);
     if (what & EXTRACT_LIST_CONFIG)

@@ -11,6 +11,22 @@ fail() {
     exit 2
 }
 
+# Names that come from a recording or a bundle are no escape sequences, nor lines of their own.
+plain_lines() {
+    LC_ALL=C sed $'s/[\001-\010\013-\037\177]/?/g; s/\302[\200-\237]/?/g'
+}
+plain() { # NAME
+    printf '%s' "${1//$'\n'/?}" | plain_lines
+}
+
+# What another user has put into a directory that all may write to may be a trap: not to be written to.
+is_foreign() { # NAME
+    local parent
+    parent=$(dirname -- "$1")
+    { [ -e "$1" ] || [ -L "$1" ]; } && [ ! -O "$1" ] &&
+        [ -n "$(find -H "$parent" -maxdepth 0 -perm -o+w)" ] && [ "$(stat -c %u -- "$1")" -ne "$(stat -L -c %u -- "$parent")" ]
+}
+
 need_argument() { # OPTION, how many words are left with it
     [ "$2" -gt 1 ] || fail "$1: missing argument"
 }

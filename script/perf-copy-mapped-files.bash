@@ -47,10 +47,12 @@ while [ $# -gt 0 ]; do
     shift
 done
 need_recording
+! is_foreign "$outdir" || fail "$outdir: belongs to another user"
+below=$(realpath -m -- "$outdir") # what is written stays below this
 
 missing=0
 lack() { # NAME [WHY]
-    echo "$PROG: $1: not copied${2:+: $2}" >&2
+    echo "$PROG: $(plain "$1"): not copied${2:+: $2}" >&2
     missing=$((missing + 1))
 }
 
@@ -59,6 +61,7 @@ lack() { # NAME [WHY]
 is_inside() { # NAME
     local real
     case $1/ in */../* | */./*) return 1 ;; esac
+    [[ $(realpath -m -- "$outdir$1") == "$below"/* ]] || return 1
     [ -n "$root" ] || return 0
     [ -e "$root$1" ] || return 0 # copy() says so
     real=$(realpath -e -- "$root$1" 2>/dev/null) && [[ $real/ == "$(realpath -e -- "$root")"/* ]]
@@ -81,7 +84,9 @@ copy_module() { # NAME
     *.gz) unpack='gzip -dc' plain=${1%.gz} ;;
     *) unpack='zstd -dcq' plain=${1%.zst} ;;
     esac
-    if [ $dry_run -eq 1 ] && [ -n "${unpack:-}" ]; then
+    if ! is_inside "$plain"; then
+        lack "$plain" 'leads out of the directory'
+    elif [ $dry_run -eq 1 ] && [ -n "${unpack:-}" ]; then
         printf 'mkdir -p %q && %s %q >%q\n' "$(dirname "$outdir$plain")" "$unpack" "$root$1" "$outdir$plain"
     elif [ -n "${unpack:-}" ]; then
         mkdir -p "$(dirname "$outdir$plain")"

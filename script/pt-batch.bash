@@ -91,7 +91,8 @@ fi
 
 # One run; parallel calls it with the recording and where the output goes.
 # shellcheck disable=SC2016
-one='f=$1 o=$2; shift 2; rm -f "$o.ok"; "$@" "$f" >"$o.txt" 2>"$o.log"; s=$?; [ $s -ne 0 ] || : >"$o.ok"; echo "$s $f"; exit $s'
+# Nothing is written to that stands there already: it may be a link.
+one='f=$1 o=$2; shift 2; set -C; rm -f "$o.ok" "$o.txt" "$o.log"; "$@" "$f" >"$o.txt" 2>"$o.log"; s=$?; [ $s -ne 0 ] || : >"$o.ok"; echo "$s $f"; exit $s'
 options=(-0 -N 2 --will-cite)
 [ -z "$jobs" ] || options+=(--jobs "$jobs")
 [ -z "$logins" ] || options+=(--sshlogin "$logins" --workdir "$PWD")

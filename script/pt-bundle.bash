@@ -20,7 +20,8 @@ usage: $PROG pack [-o <bundle>] [-r <root>] [-k <vmlinux>] [<perf.data>]
 pack    write the recording (default: perf.data; a file or a directory) and the files it has
         mapped to <bundle> (default: <perf.data>.bundle.tar.gz; .tar, .tar.zst and .tar.xz work, too)
 list    what is in a bundle
-unpack  to <dir> (default: the bundle's name without suffix): <dir>/perf.data, <dir>/sysroot
+unpack  to <dir> (new or empty; default: the bundle's name without suffix): <dir>/perf.data,
+        <dir>/sysroot
 dump    unpack to a temporary directory and run ptdump there
 decode  the same with ptxed, with the files of the bundle and no others
 
@@ -37,8 +38,8 @@ EOF
 # The suffix decides the compression; what is half written does not get the bundle's name.
 archive() { # BUNDLE DIR
     local part
-    part=$(dirname "$1")/.part-$$-$(basename "$1")
-    if ! tar -C "$2" --auto-compress -cf "$part" . || ! mv -- "$part" "$1"; then
+    part=$(mktemp -p "$(dirname -- "$1")" --suffix="-$(basename -- "$1")" .part-XXXXXX) || fail "$1: cannot be written"
+    if is_foreign "$1" || ! tar -C "$2" --auto-compress -cf "$part" . || ! mv -T -- "$part" "$1"; then
         rm -f "$part"
         fail "$1: cannot be written"
     fi
@@ -68,10 +69,10 @@ pack() {
     done
     file=${file:-perf.data}
     file=${file%/}
-    [ -e "$file" ] || fail "$file: no such recording"
+    [ -f "$file" ] || [ -d "$file" ] || fail "$file: no such recording"
     [ -z "$kernel" ] || [ -f "$kernel" ] || fail "$kernel: no such file"
     bundle=${bundle:-$file.bundle.tar.gz}
-    cp -a -- "$file" "$tmp/perf.data"
+    cp -aH -- "$file" "$tmp/perf.data"
     mkdir "$tmp/sysroot"
     PTDUMP=$PTDUMP bash "$scripts/perf-copy-mapped-files.bash" ${modules[@]+"${modules[@]}"} -r "$root" -o "$tmp/sysroot" "$file" || status=$?
     [ $status -lt 2 ] || exit $status
@@ -87,7 +88,9 @@ pack() {
 unpack_to() { # BUNDLE DIR
     local other
     [ -f "$1" ] || fail "$1: no such bundle"
-    mkdir -p "$2"
+    ! is_foreign "$2" || fail "$2: belongs to another user"
+    mkdir -p -- "$2"
+    [ -z "$(ls -A -- "$2")" ] || fail "$2: is not empty"
     tar -C "$2" --no-same-owner --no-same-permissions -xf "$1" || fail "$1: cannot be unpacked"
     other=$(find "$2" ! -type f ! -type d -printf '%P, ' -delete)
     [ -z "$other" ] || fail "$1: holds what is neither file nor directory: $(printf '%q' "${other%, }")"
@@ -95,7 +98,7 @@ unpack_to() { # BUNDLE DIR
         fail "$1: its MANIFEST names files elsewhere"
     fi
     [ -e "$2/perf.data" ] || fail "$1: holds no recording"
-    if [ -e "$2/MANIFEST" ] && ! (cd "$2" && sha256sum --quiet -c MANIFEST >&2); then
+    if [ -e "$2/MANIFEST" ] && ! (cd "$2" && sha256sum --quiet -c MANIFEST 2>&1 | plain_lines >&2); then
         fail "$1: damaged"
     fi
 }

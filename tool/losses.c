@@ -3,10 +3,9 @@
 #include "losses.h"
 
 #include "json.h"
+#include "outfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pt/io.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -150,7 +149,7 @@ static int write_json(const struct losses_options *o, const char *name,
     struct out out;
 
     if (path)
-        fd = ptl_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
+        fd = outfile_open(path, 0, 0666);
     if (fd < 0)
         return errno;
     failed = out_open(&out, fd, 16384) ? ENOMEM : 0;

@@ -65,6 +65,17 @@ check "symbols are there" grep -q '<_' out
 plain 'functions' ptxed --quiet --stat:functions --elf evil.elf --pt named-aux-idx0.bin
 plain 'coverage' ptxed --symbols --coverage --elf evil.elf --pt named-aux-idx0.bin
 
+plain 'copying' "$scripts/perf-copy-mapped-files.bash" -o copied named.data
+python3 - <<'P'
+data = open("long.data", "rb").read()
+text = b"h\ncpu\t1/2/3\n\x1b[2J\xc2\x9bx"
+old = b"host" + bytes(len(text) - 4)
+open("host.data", "wb").write(data.replace(old, text))
+P
+plain 'configuration' ptdump --list-config host.data
+check "a host's name is one line" grep -q '^hostname.h?cpu' out
+check "and says nothing else" test "$(grep -cP "^cpu\t" out)" -eq 1
+
 # --- special files ----------------------------------------------------------------------------
 mkdir root/special
 mapped /special/code
@@ -114,6 +125,74 @@ rm evil/sysroot && printf '%064d  /dev/zero\n' 0 >evil/MANIFEST
 tar -cf evil.tar -C evil .
 timeout 20 "$scripts/pt-bundle.bash" unpack -C unpacked2 evil.tar >out 2>err
 check "a MANIFEST that names files elsewhere is refused" test $? -eq 2
+
+# What is copied goes below the directory, also if there are links in it.
+mkdir -p trap "linked$(dirname "$tmp")"
+ln -s "$tmp/trap" "linked$tmp"
+helper_perfdata "$tmp/trapped" >trapped.data
+"$scripts/perf-copy-mapped-files.bash" -o linked trapped.data >out 2>err
+check "copying: a link in the directory is not followed out" test $? -eq 1 -a ! -e trap/trapped
+# Bundles are private, hold the recording that a link names, and change nothing that was there before.
+ln -s plain-copy.data by-link.data
+helper_perfdata "$tmp/plain-code" >plain-copy.data
+"$scripts/pt-bundle.bash" pack -o private.tar by-link.data >out 2>err
+check "bundles: private" test "$(stat -c %a private.tar)" = 600
+check "bundles: nothing half written stays" test -z "$(find . -maxdepth 1 -name '.part*')"
+check "bundles: of a link" "$scripts/pt-bundle.bash" unpack -C fresh private.tar
+check "bundles: the recording is in it" cmp -s fresh/perf.data plain-copy.data
+mkdir full && ln -s /nowhere full/link
+"$scripts/pt-bundle.bash" unpack -C full private.tar >out 2>err
+check "bundles: not among other files" test $? -eq 2 -a -L full/link
+mkfifo fifo.data
+timeout 20 "$scripts/pt-bundle.bash" pack -o fifo.tar fifo.data >out 2>err
+check "bundles: no FIFO is packed" test $? -eq 2 -a ! -e fifo.tar
+if have parallel; then
+    mkdir batch && ln -s "$tmp/precious-batch" batch/plain-copy.data.txt && echo precious >precious-batch
+    "$scripts/pt-batch.bash" -o batch plain-copy.data >out 2>err
+    check "batches write through no link" test "$(cat precious-batch)" = precious -a ! -L batch/plain-copy.data.txt
+fi
+
+# --- files of tools ---------------------------------------------------------------------------------
+ptdump --extract-aux private --extract-sideband private plain-copy.data 2>err
+check "what is extracted is private" test "$(stat -c %a private-aux-idx0.bin private-sideband-cpu0.pevent | sort -u)" = 600
+for to in /dev/null /dev/stdout own.json own.json; do
+    ptdump --quiet --losses=json:$to plain-copy.data >out 2>err
+    check "losses to $to" test $? -eq 0 -a ! -s err
+done
+check "an own file is written again" test "$(wc -l <own.json)" -eq 1
+if [ "$(id -u)" -eq 0 ] && have setpriv; then
+    # Traps of another user where all may write; the kernel's protected_* may be off.
+    chmod 755 "$tmp"
+    mkdir -m 1777 all
+    echo precious >precious-all
+    somebody() { setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"; }
+    for kind in link file fifo directory; do
+        for name in "$kind.json" "$kind-aux-idx0.bin" "$kind-aux-idx0.0.bin" "$kind-sideband-cpu0.pevent"; do
+            case $kind in
+            link) somebody ln -s "$tmp/precious-all" "all/$name" ;;
+            file) somebody sh -c "umask 0; echo theirs >all/$name" ;;
+            fifo) somebody mkfifo "all/$name" ;;
+            *) somebody mkdir "all/$name" ;;
+            esac
+        done
+        timeout 20 ptdump --quiet "--losses=json:all/$kind.json" plain-copy.data >out 2>err
+        check "losses: another's $kind" test $? -eq 1 -a -s err
+        for what in aux pieces sideband; do
+            timeout 20 ptdump --extract-$what "all/$kind" plain-copy.data >out 2>err
+            check "extracted $what: another's $kind" test $? -eq 2 -a -s err
+        done
+    done
+    check "what links named is as it was" test "$(cat precious-all)" = precious
+    check "what was there is as it was" test "$(cat all/file.json all/file-*.bin all/file-*.pevent | sort -u)" = theirs
+    somebody mkdir all/copies all/unpacked
+    "$scripts/perf-copy-mapped-files.bash" -o all/copies trapped.data >out 2>err
+    check "copying: not into another's directory" test $? -eq 2
+    "$scripts/pt-bundle.bash" unpack -C all/unpacked private.tar >out 2>err
+    check "bundles: nor there" test $? -eq 2
+    somebody sh -c 'echo theirs >all/b.tar'
+    "$scripts/pt-bundle.bash" pack -o all/b.tar plain-copy.data >out 2>err
+    check "bundles: nor over another's" test $? -eq 2 -a "$(cat all/b.tar)" = theirs
+fi
 
 # --- recordings ---------------------------------------------------------------------------------------
 # Programs of a few instructions, for the software recorder: its exit status is theirs.
@@ -168,6 +247,15 @@ if [ "$(id -u)" -eq 0 ] && have setpriv; then
     cp "$(command -v ptcapture)" recorder && cp small0 suid && chmod 4755 suid && chmod 755 recorder small0 small1
     as_nobody() { timeout 100 setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"; }
     step() { as_nobody "$1" -q --backend step -o mine/s.data "${@:2}" >out 2>err; }
+    mkdir -m 1777 all_recordings
+    as_nobody sh -c 'umask 0; cd all_recordings && echo theirs >perf.data && echo theirs >truth && mkfifo fifo'
+    rec -o all_recordings/perf.data -- ./small0 2>err
+    check "another's file in the way of a recording: refused, not moved" test $? -eq 1 -a "$(cat all_recordings/perf.data)" = theirs
+    for truth in truth fifo; do
+        rec --truth all_recordings/$truth -o x.data -- ./small0 2>err
+        check "another's file for --truth ($truth): refused" test $? -eq 1
+    done
+    check "and not written to" test "$(cat all_recordings/truth)" = theirs
     as_nobody ./suid
     check "a set-user-ID program has its owner's rights" test $(($? & 1)) -eq 1
     step ./recorder -- ./suid
