@@ -344,8 +344,8 @@ static int compare_rows(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* All sideband by time; what has none comes first. */
-static struct sb_row *sorted_rows(struct extract *x, size_t *count)
+/* All sideband by time; what has none comes first. Returns 0 or -1. */
+static int sorted_rows(struct extract *x, struct sb_row **sorted, size_t *count)
 {
     struct ptl_perf_iter iter = {0, 0};
     struct ptl_perf_record r;
@@ -361,7 +361,7 @@ static struct sb_row *sorted_rows(struct extract *x, size_t *count)
             if (!more) {
                 free(rows);
                 opts_error(x->options->prog, "out of memory");
-                return NULL;
+                return -1;
             }
             rows = more;
         }
@@ -371,15 +371,16 @@ static struct sb_row *sorted_rows(struct extract *x, size_t *count)
     }
     if (*count)
         qsort(rows, *count, sizeof(*rows), compare_rows);
-    return rows;
+    *sorted = rows;
+    return 0;
 }
 
 static int write_sideband(struct extract *x)
 {
     struct cpu_file *files = NULL;
     size_t file_count = 0, count;
-    struct sb_row *rows = sorted_rows(x, &count);
-    int status = count && !rows ? -1 : 0;
+    struct sb_row *rows = NULL;
+    int status = sorted_rows(x, &rows, &count);
 
     for (size_t i = 0; i < count && !status; i++) {
         struct out *file = cpu_out(x, &files, &file_count, rows[i].cpu);

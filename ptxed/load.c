@@ -56,7 +56,9 @@ int ptxed_load_raw(struct ptxed *x, const char *arg)
     uint64_t base;
     int status = PTL_INVALID;
 
-    if (!name || split_base(name, &base)) {
+    if (!name) {
+        opts_error(x->prog, "out of memory");
+    } else if (split_base(name, &base)) {
         /* Scripts know this text as it is. */
         opts_error(x->prog, "failed to parse base addressfrom '%s'.", arg);
     } else {
@@ -146,6 +148,8 @@ int ptxed_load_elf(struct ptxed *x, const char *arg)
     if (name) {
         (void)split_base(name, &base); /* no base: where the file wants to be */
         status = load_elf(x, name, base);
+    } else {
+        opts_error(x->prog, "out of memory");
     }
     free(name);
     return status;

@@ -68,6 +68,12 @@ static int set_mult(void *context, const struct opt *opt, const char *arg)
     return status;
 }
 
+static int no_memory(const struct opts_sideband *o)
+{
+    opts_error(o->prog, "out of memory");
+    return FAILED;
+}
+
 static int bad_config(const struct opts_sideband *o, const char *arg)
 {
     opts_error(o->prog, "bad sample config %s: %s.", arg, ptl_strstatus(PTL_INVALID));
@@ -90,7 +96,7 @@ static int add_config(void *context, const struct opt *opt, const char *arg)
         return bad_config(o, arg);
     layouts = realloc(o->layouts, (n + 1) * sizeof(*layouts));
     if (!layouts)
-        return FAILED;
+        return no_memory(o);
     layouts[n] = layout;
     o->layouts = layouts;
     o->next.layout_count = n + 1;
@@ -122,7 +128,7 @@ static int add_file(void *context, const struct opt *opt, const char *arg)
     int status;
 
     if (!files)
-        return FAILED;
+        return no_memory(o);
     o->files = files;
     file = &files[o->file_count];
     memset(file, 0, sizeof(*file));
@@ -135,7 +141,7 @@ static int add_file(void *context, const struct opt *opt, const char *arg)
     file->source.lanes = (uint8_t)opt->value;
     file->source.flags = PTL_SB_IN_ORDER;
     o->file_count++;
-    return keep_layouts(o, file) ? FAILED : 0;
+    return keep_layouts(o, file) ? no_memory(o) : 0;
 }
 
 #define SOURCE(field) offsetof(struct opts_sideband, next.field)
