@@ -5,6 +5,7 @@
 #include "block.h"
 #include "json.h"
 #include "machine.h"
+#include "opts.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -268,13 +269,20 @@ static enum probe_result report_backend(struct report *report, const struct back
     return result;
 }
 
+static int cannot_write(int error)
+{
+    opts_error("ptcapture", "cannot write the report: %s.", strerror(error));
+    return EXIT_FAILURE;
+}
+
 int check_run(const struct capture_options *options, const struct backend *const *backends)
 {
     struct report report = {.as_json = options->json};
     enum probe_result result, own;
+    int error;
 
     if (out_open(&report.out, STDOUT_FILENO, 0))
-        return EXIT_FAILURE;
+        return cannot_write(ENOMEM);
     report_machine(&report);
     report_pmu(&report);
     report_events(&report);
@@ -285,6 +293,6 @@ int check_run(const struct capture_options *options, const struct backend *const
         if (own && !result && !strcmp((*backends)->name, "perf"))
             result = own;
     }
-    (void)out_close(&report.out);
-    return (int)result;
+    error = out_close(&report.out);
+    return error ? cannot_write(error) : (int)result;
 }

@@ -165,13 +165,24 @@ int code_place(struct code *code, pid_t pid, uint64_t ip, const char **name, uin
     return 0;
 }
 
+/* As much as there is. */
+static size_t read_all(int fd, void *bytes, size_t size, uint64_t from)
+{
+    size_t n = 0;
+    ssize_t more;
+
+    while (n < size && (more = pread(fd, (char *)bytes + n, size - n, (off_t)(from + n))) > 0)
+        n += (size_t)more;
+    return n;
+}
+
 /* Does the file that is mapped at the page hold these bytes? Its name is that of the process's
  * own root directory. What lies behind the end of the file is zero. */
 static int file_holds(const struct region *region, pid_t pid, uint64_t addr, const uint8_t *bytes)
 {
     uint8_t held[PAGE];
     char path[4200];
-    ssize_t n;
+    size_t n;
     int fd;
 
     if (region->name[0] != '/' || !strncmp(region->name, "//", 2))
@@ -181,7 +192,7 @@ static int file_holds(const struct region *region, pid_t pid, uint64_t addr, con
     if (fd < 0)
         return 0;
     memset(held, 0, sizeof(held));
-    n = pread(fd, held, sizeof(held), (off_t)(addr - region->from + region->pgoff));
+    n = read_all(fd, held, sizeof(held), addr - region->from + region->pgoff);
     close(fd);
     return n > 0 && !memcmp(held, bytes, sizeof(held));
 }
@@ -292,7 +303,7 @@ static struct page *use_page(struct code *code, pid_t pid, uint64_t addr, size_t
     if (current && page->settled)
         return page;
     region = region_of(code, pid, addr);
-    if (!region || pread(code->mem_fd, bytes, PAGE, (off_t)addr) != PAGE)
+    if (!region || read_all(code->mem_fd, bytes, PAGE, addr) != PAGE)
         return NULL;
     same =
         page->shown != SHOWN_NOT &&
@@ -374,12 +385,11 @@ uint8_t code_traits(const uint8_t *bytes, const struct ptl_insn *insn)
 /* The bytes at `ip`; fewer where the next page is not mapped. */
 static size_t read_bytes(const struct code *code, uint64_t ip, uint8_t *bytes)
 {
-    size_t rest = PAGE - ip % PAGE;
-    ssize_t n = pread(code->mem_fd, bytes, PTL_INSN_MAX_SIZE, (off_t)ip);
+    size_t rest = PAGE - ip % PAGE, n = read_all(code->mem_fd, bytes, PTL_INSN_MAX_SIZE, ip);
 
-    if (n <= 0 && rest < PTL_INSN_MAX_SIZE)
-        n = pread(code->mem_fd, bytes, rest, (off_t)ip);
-    return n > 0 ? (size_t)n : 0;
+    if (!n && rest < PTL_INSN_MAX_SIZE)
+        n = read_all(code->mem_fd, bytes, rest, ip);
+    return n;
 }
 
 int code_fetch(struct code *code, pid_t pid, uint64_t ip, enum ptl_exec_mode mode,

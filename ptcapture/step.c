@@ -295,7 +295,8 @@ static int record(struct capture *capture)
     if (st.snapshot_size && !failed)
         step_queue_snapshot(&st);
     step_free_all(&st);
-    step_out_end(&st);
+    if (step_out_end(&st))
+        failed = -1;
     filter_free(&st.filter);
     sideband_close(&st.sideband);
     control_close(&limits.control);

@@ -45,6 +45,7 @@ struct step_queue {
     uint32_t idx;                /* in the file */
     uint64_t aux_offset;         /* bytes already in the file */
     uint64_t aux_told;           /* bytes that AUX records have told of */
+    uint8_t gap;                 /* not all has been traced since: the next AUX record says so */
 };
 
 /* What a thread is doing. Without a virtual CPU, READY ones are let run at once. */
@@ -78,6 +79,8 @@ struct step_thread {
     uint8_t ptw_size;      /* 4 or 8 bytes; 0: not known */
     int injected;          /* the signal that the step began with */
     uint8_t have_insn;
+    uint8_t unread;     /* the instruction at `ip` could not be read */
+    uint8_t forsaken;   /* no memory for its code: is let go at its first stop */
     uint8_t fresh;      /* nothing has executed since a fork, an exec or attaching */
     uint8_t in_syscall; /* resumed inside of a system call */
     uint8_t left;       /* the trace says that the instruction at `ip` left user code */
@@ -118,6 +121,8 @@ struct stepper {
     struct filter filter;
     uint64_t snapshot_size; /* --snapshot: bytes of each queue; 0: full trace */
     uint8_t paused;         /* by the command disable */
+    uint64_t unread;        /* instructions that ran and could not be read */
+    uint64_t forsaken;      /* threads for which there was no memory */
     long options;           /* of PTRACE_SEIZE */
     int cpu;                /* the one all run on; -1: any */
     int stopping;           /* no more steps: detach at the next stop */
@@ -136,7 +141,8 @@ static inline uint32_t step_cpu(const struct stepper *st)
 int step_out_begin(struct stepper *st);
 /* Take over what the kernel has told. */
 void step_out_drain(struct stepper *st);
-void step_out_end(struct stepper *st);
+/* Returns 0, or -1 if something that was asked for is not there (message printed). */
+int step_out_end(struct stepper *st);
 /* The instruction at `ip` has executed. */
 void step_out_truth(struct stepper *st, const struct step_thread *t, uint64_t ip);
 /* A record about `t`; put into the file. */
@@ -205,9 +211,11 @@ struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid);
 struct step_thread *step_born(struct stepper *st, const struct step_thread *parent, pid_t tid,
                               pid_t tgid);
 /* `t` runs a new program; `caller` (NULL: the same) was the thread that asked for it. Returns the
- * thread to go on with. */
+ * thread to go on with, or NULL if there is no memory: step_forsake(). */
 struct step_thread *step_exec(struct stepper *st, struct step_thread *t,
                               struct step_thread *caller);
+/* Let go of a stopped thread for which there is no memory, with a message. */
+void step_forsake(struct stepper *st, struct step_thread *t);
 /* A thread (NULL: one that is not traced) has gone. */
 void step_ended(struct stepper *st, struct step_thread *t, pid_t tid, int status);
 /* Take hold of the command before its exec, or of the processes and threads asked for: these

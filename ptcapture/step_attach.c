@@ -31,6 +31,14 @@ struct step_thread *step_find(struct stepper *st, pid_t tid)
     return NULL;
 }
 
+static void not_traced(struct stepper *st, pid_t tid)
+{
+    capture_error(st->capture, "out of memory: thread %d is not traced.", (int)tid);
+    st->forsaken++;
+    if (st->threads)
+        st->threads->queue->gap = 1; /* so that the file says it, too */
+}
+
 struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
 {
     struct step_thread *t = calloc(1, sizeof(*t));
@@ -39,7 +47,7 @@ struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
         t->tid = tid;
     if (!t || step_queue_join(st, t)) {
         free(t);
-        capture_error(st->capture, "out of memory: thread %d is not traced.", (int)tid);
+        not_traced(st, tid);
         ptrace(PTRACE_DETACH, tid, NULL, NULL);
         return NULL;
     }
@@ -109,7 +117,23 @@ struct step_thread *step_exec(struct stepper *st, struct step_thread *t, struct 
     t->dead = 0; /* the id of the leader goes on, and so does its trace */
     code_release(t->code);
     t->code = code_new(t->tid);
-    return t;
+    if (t->code)
+        return t;
+    step_forsake(st, t);
+    return NULL;
+}
+
+void step_forsake(struct stepper *st, struct step_thread *t)
+{
+    not_traced(st, t->tid);
+    if (step_queue_traces(t)) {
+        t->queue->gap = 1;
+        step_queue_ready(st, t);
+        gen_interrupt(&t->queue->gen, t->ip, capture_now());
+    }
+    step_unpin(st, t);
+    ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
+    remove_thread(st, t);
 }
 
 void step_ended(struct stepper *st, struct step_thread *t, pid_t tid, int status)

@@ -44,6 +44,7 @@ void step_fetch(struct stepper *st, struct step_thread *t)
     t->copy_tsc = 0;
     t->have_insn =
         !code_fetch(t->code, t->tid, t->ip, t->mode, &st->store, &t->insn, copies, &count);
+    t->unread = !t->have_insn;
     if (count)
         t->copy_tsc = capture_now();
     for (unsigned i = 0; i < count; i++)
@@ -134,8 +135,12 @@ void step_complete(struct stepper *st, struct step_thread *t, uint64_t next)
     uint64_t ip = t->ip;
 
     if (!t->have_insn) { /* the vsyscall page, or code that cannot be read */
-        if (!step_queue_traces(t) && (ip & ~0xfffull) != VSYSCALL_PAGE && step_want(st, t, ip))
-            enable(st, t);
+        if ((ip & ~0xfffull) != VSYSCALL_PAGE && step_want(st, t, ip)) {
+            if (!step_queue_traces(t))
+                enable(st, t);
+            st->unread += t->unread;
+            t->queue->gap |= t->unread;
+        }
         step_interrupted(st, t);
         t->ip = next;
         return;

@@ -144,8 +144,10 @@ int step_out_begin(struct stepper *st)
 
     if (open_truth(st))
         return -1;
-    if (code_store_init(&st->store, file->path))
+    if (code_store_init(&st->store, file->path)) {
+        capture_error(st->capture, "cannot keep code beside %s: %s.", file->path, strerror(errno));
         return -1;
+    }
     status = add_events(st);
     if (!status)
         status = add_info(st);
@@ -295,22 +297,35 @@ void step_out_truth(struct stepper *st, const struct step_thread *t, uint64_t ip
     out_char(&st->truth, '\n');
 }
 
-void step_out_end(struct stepper *st)
+static int close_truth(struct stepper *st)
 {
-    int err;
+    int err = 0;
 
-    step_out_drain(st);
-    if (st->store.failed)
-        capture_error(st->capture,
-                      "cannot write %s: %s. Code that no file holds cannot be decoded.",
-                      st->store.path[CODE_FILE_PAGES], strerror(st->store.failed));
-    code_store_close(&st->store);
     if (st->truth_fd < 0)
-        return;
+        return 0;
     err = out_close(&st->truth);
     if (close(st->truth_fd) && !err)
         err = errno;
     if (err)
         capture_error(st->capture, "cannot write %s: %s.", st->capture->options->truth,
                       strerror(err));
+    return err ? -1 : 0;
+}
+
+int step_out_end(struct stepper *st)
+{
+    int status = 0;
+
+    step_out_drain(st);
+    if (st->store.failed) {
+        capture_error(st->capture,
+                      "cannot write %s: %s. Code that no file holds cannot be decoded.",
+                      st->store.path[CODE_FILE_PAGES], strerror(st->store.failed));
+        status = -1;
+    }
+    code_store_close(&st->store);
+    if (st->unread)
+        capture_error(st->capture, "%llu instructions could not be read: the trace has gaps.",
+                      (unsigned long long)st->unread);
+    return close_truth(st) || st->forsaken ? -1 : status;
 }

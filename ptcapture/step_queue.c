@@ -121,6 +121,11 @@ static void tell(struct stepper *st, struct step_queue *queue, uint64_t now, int
     record.u.aux.offset = queue->aux_told;
     record.u.aux.size = end - queue->aux_told;
     record.u.aux.flags = st->snapshot_size ? PTL_AUX_OVERWRITE : 0;
+    if (queue->gap) {
+        record.u.aux.flags |= PTL_AUX_PARTIAL;
+        st->capture->totals.losses.count[PTL_LOSS_PARTIAL]++;
+        queue->gap = 0;
+    }
     step_out_put(st, &record);
     queue->aux_told = end;
 }

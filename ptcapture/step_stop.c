@@ -228,6 +228,14 @@ static struct code *code_of_child(const struct step_thread *t, int event, pid_t 
     return code_new(tid);
 }
 
+static void go_or_forsake(struct stepper *st, struct step_thread *t)
+{
+    if (t->forsaken)
+        step_forsake(st, t);
+    else
+        step_resume(st, t, 0);
+}
+
 static void on_new_task(struct stepper *st, struct step_thread *t, int event)
 {
     unsigned long message = 0;
@@ -245,8 +253,9 @@ static void on_new_task(struct stepper *st, struct step_thread *t, int event)
             child->ip = step_peek(t, USER_REG(rip));
             child->mode = t->mode;
             child->fresh = child->in_syscall = 1;
+            child->forsaken = !child->code;
             if (child->state == STEP_STOPPED)
-                step_resume(st, child, 0);
+                go_or_forsake(st, child);
         }
     }
     step_resume(st, t, 0);
@@ -299,7 +308,7 @@ static void on_exit(struct stepper *st, struct step_thread *t)
         ;
     else if (in_kernel)
         step_leave(st, t);
-    else if (rip != t->ip && t->have_insn && !t->restart)
+    else if (rip != t->ip && (t->have_insn || t->unread) && !t->restart)
         step_complete_until(st, t, rip);
     step_interrupted(st, t);
     if (!st->cpu_queue && !st->snapshot_size)
@@ -317,8 +326,8 @@ static void on_event_stop(struct stepper *st, struct step_thread *t, int sig)
     } else if (sig != SIGTRAP) {
         t->listening = 1;
         ptrace(PTRACE_LISTEN, t->tid, NULL, NULL);
-    } else if (t->code) {
-        step_resume(st, t, 0);
+    } else if (t->code || t->forsaken) {
+        go_or_forsake(st, t);
     }
 }
 

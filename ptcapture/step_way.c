@@ -84,6 +84,7 @@ static void lose(struct stepper *st, struct step_thread *t, uint64_t rip)
     st->breaks = 0;
     t->have_insn = 0;
     t->block.count = 0;
+    t->queue->gap = 1;
     step_complete(st, t, rip);
 }
 
