@@ -2,20 +2,32 @@
 /*
  * preload.c - make one call of a program into libc fail: LD_PRELOAD, with
  *
- *   FAULT_KIND   memory  malloc, calloc, realloc: ENOMEM
- *                io      open, read, pread, write, pwrite, writev, mmap, fstat, ftruncate: EIO
- *                space   write, pwrite, writev: ENOSPC
- *                eintr   open, read, write, waitpid: EINTR
- *                short   read, pread, write, pwrite, writev: one byte only
+ *   FAULT_KIND   memory  what allocates: ENOMEM
+ *                io      open, read, write, map, look at a file, close it...: EIO
+ *                space   what writes or makes a file: ENOSPC
+ *                eintr   what waits: EINTR
+ *                short   what reads or writes: one byte only
  *   FAULT_AT     which of these calls, from 1; 0: none
  *   FAULT_COUNT  a file to which the number of calls is written at the end
+ *   FAULT_SERVE  instead of FAULT_AT, for programs of one thread: from FAULT_AT on at each
+ *                FAULT_STEP-th call a child in which it fails, in a directory of this name with
+ *                the number of the call. Files in the working directory are copied there and those
+ *                that are open are the copies, so that the child finds all as if it were the
+ *                program itself. When it has ended, its status is written to descriptor
+ *                FAULT_TELL, a word of text, and one byte read from FAULT_GO; then the program
+ *                goes on. FAULT_LIMIT: seconds that a child may take.
  *
  * Only the first process is meant, and not what libcapstone allocates: it does not look whether it
- * has got the memory (4.0.2 dereferences NULL), and no caller can mend that.
+ * has got the memory (4.0.2 dereferences NULL), and no caller can mend that. Nor what the
+ * sanitizers have libc allocate when a thread starts (pthread_getattr_np): without it they end the
+ * process.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,23 +39,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload.h"
+
 enum kind { NONE, MEMORY, IO, SPACE, INTERRUPT, SHORT };
 
 static enum kind kind;
-static unsigned long at;
+static unsigned long at, step;
 static atomic_ulong calls;
 static pid_t self;
-static const char *count_path;
+static const char *count_path, *serve_path;
+static unsigned limit;
+static __thread int exempt; /* a sanitizer's allocations */
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static unsigned long number(const char *name, unsigned long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoul(text, NULL, 10) : otherwise;
+}
 
 __attribute__((constructor)) static void begin(void)
 {
     static const char *const names[] = {"none", "memory", "io", "space", "eintr", "short"};
-    const char *text = getenv("FAULT_KIND"), *n = getenv("FAULT_AT");
+    const char *text = getenv("FAULT_KIND");
 
     count_path = getenv("FAULT_COUNT");
-    at = n ? strtoul(n, NULL, 10) : 0;
+    serve_path = getenv("FAULT_SERVE");
+    at = number("FAULT_AT", 0);
+    step = number("FAULT_STEP", 1);
+    limit = (unsigned)number("FAULT_LIMIT", 0);
     self = getpid();
     for (unsigned i = 0; text && i < sizeof(names) / sizeof(names[0]); i++)
         if (!strcmp(text, names[i]))
@@ -53,15 +79,16 @@ __attribute__((constructor)) static void begin(void)
 __attribute__((destructor)) static void end(void)
 {
     unsigned long n = calls;
-    FILE *f;
+    char text[24];
+    int fd;
 
     if (!count_path || getpid() != self)
         return;
     kind = NONE;
-    f = fopen(count_path, "w");
-    if (f) {
-        fprintf(f, "%lu\n", n);
-        fclose(f);
+    fd = REAL(open)(count_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (fd >= 0) {
+        (void)REAL(write)(fd, text, (size_t)snprintf(text, sizeof(text), "%lu\n", n));
+        (void)REAL(close)(fd);
     }
 }
 
@@ -72,10 +99,158 @@ static int is_capstone(const void *caller)
     return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libcapstone");
 }
 
+/* --- children in which a call fails ------------------------------------------------------------
+ */
+
+#define MOVE_LAST 64 /* descriptors that are looked at */
+
+static _Noreturn void no_child(const char *what)
+{
+    dprintf(FAULT_TELL_FD, "%s: %s\n", what, strerror(errno));
+    _exit(99);
+}
+
+/* All of one file to another one, wherever they stand. */
+static void copy_bytes(int from, int to)
+{
+    char buf[65536];
+    ssize_t n;
+    off_t where = 0;
+
+    for (; (n = REAL(pread)(from, buf, sizeof(buf), where)) > 0; where += n)
+        if (REAL(pwrite)(to, buf, (size_t)n, where) != n)
+            no_child("pwrite");
+    if (n < 0)
+        no_child("pread");
+}
+
+/* The files here, to the child's directory. */
+static void copy_files(const char *dir)
+{
+    DIR *here = REAL(opendir)(".");
+    struct dirent *entry;
+    struct stat st;
+    char path[4096];
+
+    if (!here || (mkdir(dir, 0777) && errno != EEXIST))
+        no_child(dir);
+    while ((entry = REAL(readdir)(here)) != NULL) {
+        int from, to;
+
+        if (stat(entry->d_name, &st) || !S_ISREG(st.st_mode))
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+        from = REAL(open)(entry->d_name, O_RDONLY);
+        to = REAL(open)(path, O_WRONLY | O_CREAT | O_TRUNC, st.st_mode & 07777);
+        if (from < 0 || to < 0)
+            no_child(path);
+        copy_bytes(from, to);
+        (void)REAL(close)(from);
+        (void)REAL(close)(to);
+    }
+    closedir(here);
+}
+
+/* A descriptor of the child's own in place of one that it shares with its parent. */
+static void own_file(int fd, const char *base, const char *dir)
+{
+    struct stat st;
+    int flags = fcntl(fd, F_GETFL), close_it = fcntl(fd, F_GETFD), fresh;
+    char link[64], path[4096];
+    off_t where = lseek(fd, 0, SEEK_CUR);
+    ssize_t n;
+
+    if (flags < 0 || REAL(fstat)(fd, &st) || !S_ISREG(st.st_mode))
+        return;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, path, sizeof(path) - 1);
+    if (n < 0)
+        no_child(link);
+    path[n] = 0;
+    if (!st.st_nlink) { /* made, and deleted already */
+        fresh = REAL(open)(dir, O_TMPFILE | O_RDWR, 0600);
+        if (fresh >= 0)
+            copy_bytes(fd, fresh);
+    } else if (!strncmp(path, base, strlen(base)) && path[strlen(base)] == '/') {
+        fresh = REAL(open)(path + strlen(base) + 1, flags & (O_ACCMODE | O_APPEND));
+    } else {
+        fresh = REAL(open)(link, flags & (O_ACCMODE | O_APPEND));
+    }
+    if (fresh < 0 || lseek(fresh, where, SEEK_SET) < 0 ||
+        dup3(fresh, fd, close_it & FD_CLOEXEC ? O_CLOEXEC : 0) < 0)
+        no_child(path);
+    (void)REAL(close)(fresh);
+}
+
+static void be_child(unsigned long n)
+{
+    char base[2048], dir[2100];
+
+    if (!getcwd(base, sizeof(base)))
+        no_child("getcwd");
+    snprintf(dir, sizeof(dir), "%s%lu", serve_path, n);
+    copy_files(dir);
+    if (chdir(dir))
+        no_child(dir);
+    for (int fd = 0; fd < MOVE_LAST; fd++)
+        own_file(fd, base, dir);
+    (void)REAL(close)(FAULT_TELL_FD);
+    (void)REAL(close)(FAULT_GO_FD);
+    serve_path = count_path = NULL;
+    at = 0;
+    self = getpid();
+    alarm(limit);
+}
+
+/* Returns 1 in the child, and 0 in the parent when it has ended. */
+static int serve(unsigned long n)
+{
+    int saved = errno, status = 0;
+    enum kind this = kind;
+    pid_t child;
+    char go;
+
+    if (n < at || (n - at) % step)
+        return 0;
+    kind = NONE;
+    child = fork();
+    if (!child) {
+        be_child(n);
+        kind = this;
+        return 1;
+    }
+    if (child < 0)
+        no_child("fork");
+    while (REAL(waitpid)(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    dprintf(FAULT_TELL_FD, "%lu %d\n", n, status);
+    if (REAL(read)(FAULT_GO_FD, &go, 1) != 1)
+        no_child("go");
+    kind = this;
+    errno = saved;
+    return 0;
+}
+
+/* Debuggers stop here: break fault_here. */
+__attribute__((noinline)) void fault_here(void);
+void fault_here(void)
+{
+    __asm__ volatile("");
+}
+
 /* Is this the call that fails? */
 static int now(unsigned kinds)
 {
-    return kinds >> kind & 1 && kind != NONE && getpid() == self && ++calls == at;
+    unsigned long n;
+    int fails;
+
+    if (!(kinds >> kind & 1) || kind == NONE || getpid() != self)
+        return 0;
+    n = ++calls;
+    fails = serve_path ? serve(n) : n == at;
+    if (fails)
+        fault_here();
+    return fails;
 }
 
 #define IN(k) (1u << (k))
@@ -83,17 +258,23 @@ static int now(unsigned kinds)
 /* --- memory: allocations before `begin` come from dlsym() itself --------------------------------
  */
 
+static int no_memory(const void *caller)
+{
+    if (!self || kind != MEMORY || exempt || is_capstone(caller) || !now(IN(MEMORY)))
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+#define CALLER __builtin_return_address(0)
+
 void *malloc(size_t size)
 {
     static void *(*real)(size_t);
 
     if (!real)
         real = REAL(malloc);
-    if (self && kind == MEMORY && !is_capstone(__builtin_return_address(0)) && now(IN(MEMORY))) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return real(size);
+    return no_memory(CALLER) ? NULL : real(size);
 }
 
 void *calloc(size_t n, size_t size)
@@ -102,11 +283,7 @@ void *calloc(size_t n, size_t size)
 
     if (!real)
         real = REAL(calloc);
-    if (self && kind == MEMORY && !is_capstone(__builtin_return_address(0)) && now(IN(MEMORY))) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return real(n, size);
+    return no_memory(CALLER) ? NULL : real(n, size);
 }
 
 void *realloc(void *p, size_t size)
@@ -115,11 +292,38 @@ void *realloc(void *p, size_t size)
 
     if (!real)
         real = REAL(realloc);
-    if (self && kind == MEMORY && !is_capstone(__builtin_return_address(0)) && now(IN(MEMORY))) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return real(p, size);
+    return no_memory(CALLER) ? NULL : real(p, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return no_memory(CALLER) ? NULL : REAL(aligned_alloc)(alignment, size);
+}
+
+/* The sanitizers' own allocate where these cannot see it. */
+char *strdup(const char *s)
+{
+    return no_memory(CALLER) ? NULL : REAL(strdup)(s);
+}
+
+char *strndup(const char *s, size_t n)
+{
+    return no_memory(CALLER) ? NULL : REAL(strndup)(s, n);
+}
+
+int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+    int status;
+
+    exempt = 1;
+    status = REAL(pthread_getattr_np)(thread, attr);
+    exempt = 0;
+    return status;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+    return no_memory(CALLER) ? EAGAIN : REAL(pthread_create)(thread, attr, start, arg);
 }
 
 /* --- files
@@ -133,6 +337,11 @@ static int fails(unsigned kinds)
     return 1;
 }
 
+static int fails_open(int flags)
+{
+    return fails(IN(IO) | IN(INTERRUPT) | (flags & O_CREAT ? IN(SPACE) : 0));
+}
+
 int open(const char *path, int flags, ...)
 {
     va_list ap;
@@ -141,7 +350,7 @@ int open(const char *path, int flags, ...)
     va_start(ap, flags);
     mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
     va_end(ap);
-    return fails(IN(IO) | IN(INTERRUPT)) ? -1 : REAL(open)(path, flags, mode);
+    return fails_open(flags) ? -1 : REAL(open)(path, flags, mode);
 }
 
 int open64(const char *path, int flags, ...)
@@ -152,7 +361,45 @@ int open64(const char *path, int flags, ...)
     va_start(ap, flags);
     mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
     va_end(ap);
-    return fails(IN(IO) | IN(INTERRUPT)) ? -1 : REAL(open)(path, flags, mode);
+    return fails_open(flags) ? -1 : REAL(open)(path, flags, mode);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    return fails(IN(IO)) ? NULL : REAL(fopen)(path, mode);
+}
+
+DIR *opendir(const char *path)
+{
+    return fails(IN(IO)) ? NULL : REAL(opendir)(path);
+}
+
+struct dirent *readdir(DIR *dir)
+{
+    return fails(IN(IO)) ? NULL : REAL(readdir)(dir);
+}
+
+int mkostemp(char *name, int flags)
+{
+    return fails(IN(IO) | IN(SPACE)) ? -1 : REAL(mkostemp)(name, flags);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    return fails(IN(IO) | IN(SPACE)) ? -1 : REAL(mkdir)(path, mode);
+}
+
+int rename(const char *from, const char *to)
+{
+    return fails(IN(IO) | IN(SPACE)) ? -1 : REAL(rename)(from, to);
+}
+
+/* Closed it is, but what was written may be lost. */
+int close(int fd)
+{
+    int status = REAL(close)(fd);
+
+    return status || !fails(IN(IO) | IN(SPACE)) ? status : -1;
 }
 
 /* Short calls do a byte of the work. */
@@ -191,19 +438,50 @@ ssize_t writev(int fd, const struct iovec *parts, int n)
 {
     if (fd == STDERR_FILENO)
         return REAL(writev)(fd, parts, n);
-    TRANSFER(IN(IO) | IN(SPACE), REAL(writev)(fd, parts, n),
+    TRANSFER(IN(IO) | IN(SPACE) | IN(INTERRUPT), REAL(writev)(fd, parts, n),
              n && parts[0].iov_len ? REAL(write)(fd, parts[0].iov_base, 1)
                                    : REAL(writev)(fd, parts, n));
 }
 
+ssize_t vmsplice(int fd, const struct iovec *parts, size_t n, unsigned flags)
+{
+    const struct iovec one = {parts->iov_base, parts->iov_len ? 1 : 0};
+
+    TRANSFER(IN(IO) | IN(INTERRUPT), REAL(vmsplice)(fd, parts, n, flags),
+             REAL(vmsplice)(fd, &one, 1, flags));
+}
+
+/* What belongs to no file is memory. */
 void *mmap(void *addr, size_t n, int prot, int flags, int fd, off_t where)
 {
-    return fd >= 0 && fails(IN(IO)) ? MAP_FAILED : REAL(mmap)(addr, n, prot, flags, fd, where);
+    if (fd < 0 ? no_memory(CALLER) : fails(IN(IO)))
+        return MAP_FAILED;
+    return REAL(mmap)(addr, n, prot, flags, fd, where);
 }
 
 int fstat(int fd, struct stat *st)
 {
     return fails(IN(IO)) ? -1 : REAL(fstat)(fd, st);
+}
+
+int stat(const char *path, struct stat *st)
+{
+    return fails(IN(IO)) ? -1 : REAL(stat)(path, st);
+}
+
+int lstat(const char *path, struct stat *st)
+{
+    return fails(IN(IO)) ? -1 : REAL(lstat)(path, st);
+}
+
+ssize_t readlink(const char *path, char *buf, size_t size)
+{
+    return fails(IN(IO)) ? -1 : REAL(readlink)(path, buf, size);
+}
+
+off_t lseek(int fd, off_t where, int whence)
+{
+    return fails(IN(IO)) ? -1 : REAL(lseek)(fd, where, whence);
 }
 
 int ftruncate(int fd, off_t size)
@@ -214,4 +492,22 @@ int ftruncate(int fd, off_t size)
 pid_t waitpid(pid_t pid, int *status, int options)
 {
     return fails(IN(INTERRUPT)) ? -1 : REAL(waitpid)(pid, status, options);
+}
+
+int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+    return fails(IN(INTERRUPT)) ? -1 : REAL(poll)(fds, n, timeout);
+}
+
+pid_t fork(void)
+{
+    return no_memory(CALLER) ? -1 : REAL(fork)();
+}
+
+/* The memory of another process: no short ones, those end at a page that cannot be read. */
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long n_local,
+                         const struct iovec *remote, unsigned long n_remote, unsigned long flags)
+{
+    return fails(IN(IO)) ? -1
+                         : REAL(process_vm_readv)(pid, local, n_local, remote, n_remote, flags);
 }
