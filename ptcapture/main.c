@@ -10,6 +10,7 @@
 #include "unzip.h"
 
 #include <errno.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,8 +231,10 @@ int main(int argc, char **argv)
     struct capture_options options;
     struct capture capture;
     const struct backend *backend;
-    int status = options_parse(&options, argc, argv);
+    int status;
 
+    (void)ptl_map_guard(); /* commands do not inherit it */
+    status = options_parse(&options, argc, argv);
     if (status) {
         options_free(&options);
         return status - 1;

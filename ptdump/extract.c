@@ -237,6 +237,12 @@ static int finish(const struct extract *x, const char *name, struct out *file)
     return error ? cannot(x, name) : 0;
 }
 
+/* What the file still has of it. write(2) would fail for a page that is gone. */
+static void write_piece(struct out *file, const struct ptl_perf_piece *piece)
+{
+    out_write(file, (const char *)piece->bytes, ptl_map_left(piece->bytes, piece->size));
+}
+
 static int write_queue(struct extract *x, const struct ptl_perf_queue *queue)
 {
     struct out file;
@@ -246,7 +252,7 @@ static int write_queue(struct extract *x, const struct ptl_perf_queue *queue)
     if (create(x, name, &file))
         return -1;
     for (size_t i = 0; i < queue->piece_count; i++)
-        out_write(&file, (const char *)queue->pieces[i].bytes, queue->pieces[i].size);
+        write_piece(&file, &queue->pieces[i]);
     return finish(x, name, &file);
 }
 
@@ -258,7 +264,7 @@ static int write_pieces(struct extract *x, const struct ptl_perf_queue *queue)
         snprintf(name, sizeof(name), "%s-aux-idx%u.%zu.bin", x->prefix, queue->idx, i);
         if (create(x, name, &file))
             return -1;
-        out_write(&file, (const char *)queue->pieces[i].bytes, queue->pieces[i].size);
+        write_piece(&file, &queue->pieces[i]);
         if (finish(x, name, &file))
             return -1;
     }
@@ -384,6 +390,8 @@ static int write_sideband(struct extract *x)
 
     for (size_t i = 0; i < count && !status; i++) {
         struct out *file = cpu_out(x, &files, &file_count, rows[i].cpu);
+        if (ptl_map_left(rows[i].bytes, rows[i].size) < rows[i].size)
+            continue;
         if (file)
             out_write(file, (const char *)rows[i].bytes, rows[i].size);
         else

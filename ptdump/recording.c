@@ -419,8 +419,9 @@ static int all_queues(struct view *view)
 
 /* --- the end ------------------------------------------------------------------------ */
 
-/* What was lost in all, and what helps. Returns the exit status, given that of the dump. */
-static int report_losses(const struct view *view, int status)
+/* What was lost in all, and what helps. `cut`: files that became shorter. Returns the exit status,
+ * given that of the dump. */
+static int report_losses(const struct view *view, int status, uint64_t cut)
 {
     const struct losses_options *options = &view->options->losses;
     unsigned line = view->options->dump.quiet ? 0 : LOSSES_LINE;
@@ -428,7 +429,7 @@ static int report_losses(const struct view *view, int status)
 
     ptl_losses_recording(&losses, view->perf);
     dump_losses(&view->dump, &losses);
-    losses.count[PTL_LOSS_DAMAGED] += mapped_report(view->options->prog);
+    losses.count[PTL_LOSS_DAMAGED] += cut;
     if (losses_report(options, view->name, &losses, line) && !status)
         status = EXIT_PART;
     return losses_status(options, &losses, status);
@@ -521,6 +522,7 @@ static int run(struct view *view)
 {
     int status = report_problems(view), dumped;
     size_t queues;
+    uint64_t cut;
 
     ptl_perf_queues(view->perf, &queues);
     if (!queues && (!view->options->extract.what ||
@@ -537,13 +539,15 @@ static int run(struct view *view)
     if (view->options->dump.json)
         dump_json_summary(view->out, &view->dump.result);
     out_flush(view->out);
+    cut = mapped_report(view->options->prog);
     if (!dumped && !view->shown) {
-        opts_error(view->options->prog, "%s: nothing is selected.", view->name);
+        if (!cut)
+            opts_error(view->options->prog, "%s: nothing is selected.", view->name);
         return EXIT_NONE;
     }
     if (!dumped)
         dumped = report_dump(view);
-    return report_losses(view, dumped ? dumped : status);
+    return report_losses(view, dumped ? dumped : status, cut);
 }
 
 /* A whole file, or a directory, that can be opened by its name: then the library itself reads it,

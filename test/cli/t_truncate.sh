@@ -56,7 +56,7 @@ for i in range(400):
     for _ in range(100):
         print('tnt.8 %s' % ''.join(rnd.choice('!.') for _ in range(6)))
 PY
-cat part.pt part.pt part.pt part.pt >raw.pt.whole # 206,400 bytes
+cat part.pt part.pt >raw.pt.whole # 103,200 bytes; a PSB each 129
 
 # raw SIZE TOOL WORD...: as if the file had always been so short.
 raw() {
@@ -67,15 +67,15 @@ raw() {
     "$tool" "$@" raw.short >want 2>/dev/null
     cut "$tool $*, $size" raw.pt "$size" want "$tool" "$@" raw.pt
 }
-for size in 150001 154123 206005; do # in a TNT; in a PSB; in the last page, where nothing faults
+for size in 75001 77407 103005; do # in a TNT; in a PSB; in the last page, where nothing faults
     raw $size ptdump
     raw $size ptxed -j1
     raw $size ptxed -j2
 done
-raw 150001 ptdump --raw
-raw 206005 ptdump --json
-raw 150001 ptxed -j3 --offset --event:ip
-raw 150001 ptxed --json
+raw 75001 ptdump --raw
+raw 103005 ptdump --json
+raw 75001 ptxed -j3 --offset --event:ip
+raw 75001 ptxed --json
 before ptdump raw.pt 8197 ptdump raw.pt
 before "ptxed -j1" raw.pt 8197 ptxed -j1 --raw code:0x1000 --pt raw.pt
 before "ptxed -j2" raw.pt 8197 ptxed -j2 --raw code:0x1000 --pt raw.pt
