@@ -15,6 +15,7 @@
 #include "recording.h"
 
 #include <errno.h>
+#include <pt/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -135,6 +135,33 @@ static void renamed(void **state)
     unmap(&m);
 }
 
+/* A page that cannot be read, of a file as long as ever: another file's, which is cut, in its
+ * place. */
+static void failing(void **state)
+{
+    static uint8_t ones[3 * PAGE];
+    struct mapped m, other;
+    struct ptl_map_loss loss;
+    size_t i = 0;
+
+    (void)state;
+    memset(ones, 0xff, sizeof(ones));
+    map(&m, ones, sizeof(ones), PTL_MAP_WATCH);
+    map(&other, ones, PAGE, 0);
+    assert_ptr_equal(mmap(m.bytes + PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, other.fd, 0),
+                     m.bytes + PAGE);
+    cut(&other, 0);
+    assert_int_equal(m.bytes[PAGE + 5], 0);
+    assert_int_equal(m.bytes[2 * PAGE], 0);
+    assert_int_equal(ptl_map_left(m.bytes, m.len), PAGE);
+    assert_int_equal(ptl_map_loss(&i, &loss), 1);
+    assert_string_equal(loss.name, m.name);
+    assert_int_equal(loss.offset, PAGE);
+    assert_int_equal(loss.err, EIO);
+    unmap(&other);
+    unmap(&m);
+}
+
 /* More mappings than a part of the table holds; places are used again. */
 static void many(void **state)
 {
@@ -411,6 +438,88 @@ static void behind(void **state)
     assert_true(got.items >= 20 * 32 && got.items <= 20 * 64 + 2);
 }
 
+/* Code that cuts the trace when it is read, so in the middle of a call. */
+struct trap {
+    const struct mapped *m;
+    size_t size;
+};
+
+static int read_code(void *context, uint8_t *buf, size_t len, uint64_t offset)
+{
+    const struct trap *trap = context;
+
+    if (trap->m)
+        cut(trap->m, trap->size);
+    memcpy(buf, code + offset, len);
+    return (int)len;
+}
+
+struct item {
+    uint64_t offset, what; /* what: kind, and where it ran */
+};
+
+#define END (1000u + PTL_ITEM_END)
+
+static uint64_t what(const struct ptl_item *item)
+{
+    if (item->kind == PTL_ITEM_BLOCK)
+        return item->u.block->ip << 16 | item->ninsn;
+    return item->kind == PTL_ITEM_EVENT ? item->u.event->type : 1000u + item->kind;
+}
+
+/* All items. Returns how many there are. */
+static size_t items_of(const uint8_t *bytes, size_t len, struct trap *trap, struct item *all,
+                       size_t most)
+{
+    struct ptl_section *section;
+    struct ptl_space *space;
+    struct ptl_item items[256];
+    struct ptl_flow *flow;
+    size_t count = 0;
+    int n;
+
+    assert_int_equal(ptl_section_reader(&section, read_code, trap, sizeof(code), "code"), 0);
+    assert_int_equal(ptl_space_new(&space), 0);
+    assert_int_equal(ptl_space_map(space, CODE, section, 0, sizeof(code)), 0);
+    const struct ptl_flow_config config = {
+        .size = sizeof(config), .begin = bytes, .len = len, .space = space};
+    assert_int_equal(ptl_flow_new(&flow, &config), 0);
+    while ((n = ptl_flow_next(flow, items, COUNT(items))) > 0)
+        for (int i = 0; i < n && count < most; i++)
+            all[count++] = (struct item){items[i].offset, what(&items[i])};
+    ptl_flow_free(flow);
+    ptl_space_free(space);
+    ptl_section_unref(section);
+    return count;
+}
+
+/* What was told of bytes that were no more is taken back. */
+static void during(void **state)
+{
+    static struct item want[100000], got[COUNT(want)];
+    const size_t len = make_trace();
+    struct trap none = {NULL, 0};
+    size_t all = items_of(trace, len, &none, want, COUNT(want));
+
+    (void)state;
+    for (size_t size = 60; size < 140; size++) {
+        struct mapped m;
+        struct trap trap = {&m, size};
+        size_t n, sure = 0;
+
+        map(&m, trace, len, PTL_MAP_WATCH);
+        n = items_of(m.bytes, m.len, &trap, got, COUNT(got));
+        unmap(&m);
+        while (want[sure].offset + PTL_PACKET_MAX_SIZE < size)
+            sure++;
+        assert_true(n >= sure && n < all);
+        if (got[n - 1].what == END) /* the second call saw that the trace ends there */
+            n--;
+        for (size_t i = 0; i < n; i++)
+            assert_true(got[i].what == want[i].what && got[i].offset <= size);
+    }
+}
+
 /* --- code ---------------------------------------------------------------------------------------
  */
 
@@ -441,9 +550,10 @@ static void sections(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(watched), cmocka_unit_test(named),  cmocka_unit_test(renamed),
-        cmocka_unit_test(many),    cmocka_unit_test(errors), cmocka_unit_test(foreign),
-        cmocka_unit_test(flows),   cmocka_unit_test(behind), cmocka_unit_test(sections),
+        cmocka_unit_test(watched), cmocka_unit_test(named),   cmocka_unit_test(renamed),
+        cmocka_unit_test(many),    cmocka_unit_test(errors),  cmocka_unit_test(foreign),
+        cmocka_unit_test(flows),   cmocka_unit_test(behind),  cmocka_unit_test(sections),
+        cmocka_unit_test(during),  cmocka_unit_test(failing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

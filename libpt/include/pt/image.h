@@ -31,8 +31,8 @@ typedef int (*ptl_read_fn)(void *context, uint8_t *buf, size_t len, uint64_t off
 
 /* A range of a regular file, mapped read-only. `size` is cut to the end of the file
  * (UINT64_MAX: all of it). Nothing but regular files is opened, so this never blocks. A
- * file that is truncated while it is in use raises SIGBUS, as with any mapping: to decode
- * files that others may write, copy them.
+ * file that is truncated while it is in use raises SIGBUS, as with any mapping: see
+ * ptl_map_guard() in pt/io.h.
  * Errors: PTL_BAD_FILE (cannot open or map, not a regular file; errno tells),
  * PTL_INVALID (the range is empty), PTL_NOMEM. */
 PTL_API int ptl_section_file(struct ptl_section **section, const char *path, uint64_t offset,

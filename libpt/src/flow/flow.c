@@ -335,15 +335,30 @@ static void end_with_file(struct ptl_flow *f)
     b->end = b->pos + left;
 }
 
+/* So far bytes have been read: errors are about a packet that has not been passed, and who has come
+ * to the end has looked for a PSB up to there. */
+static const uint8_t *read_to(const struct ptl_flow *f)
+{
+    const struct ptl__bind *b = &f->bind;
+    const uint8_t *last = b->here > b->pos ? b->here : b->pos;
+
+    if (f->state == FLOW_END)
+        return b->end;
+    if (!f->nerrors)
+        return b->pos;
+    return b->end - last > PTL_PACKET_MAX_SIZE ? last + PTL_PACKET_MAX_SIZE : b->end;
+}
+
 /* The file may have become shorter during the call: nothing is told of what was not its bytes. The
  * packet in which they ended is not known: it was no longer than any. */
 static void take_back(struct ptl_flow *f)
 {
     struct ptl__bind *b = &f->bind;
-    size_t done = (size_t)(b->pos - b->begin), left;
+    const uint8_t *to = read_to(f);
+    size_t done = (size_t)(to - b->begin), left;
     uint64_t end;
 
-    if (!done || b->pos[-1])
+    if (!done || to[-1])
         return;
     left = ptl__mapping_left(f->file, b->begin, done);
     if (left == done)
