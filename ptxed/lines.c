@@ -166,8 +166,8 @@ static int make(struct out *text, uint32_t *marks, struct out *parts, const stru
         code += insn.size;
     }
     marks[i] = (uint32_t)text->len;
-    if (text->error)
-        return -1;
+    if (text->error || (style->by_section && section_symbols_failed(style->by_section)))
+        return -1; /* nor lines without the names that they should have */
     if (check && (i < block->ninsn || code != size)) {
         char what[64];
         snprintf(what, sizeof(what), "error: did not reach end: %llx",

@@ -15,6 +15,7 @@ struct section_symbols {
     struct ptl_symbols *symbols;
     struct place *places;
     size_t count, cap, last;
+    int failed; /* there was no memory */
 };
 
 struct section_symbols *section_symbols_new(const char *kallsyms, const char *root)
@@ -60,6 +61,7 @@ static int add_place(struct section_symbols *s, const struct ptl_section *sectio
     if (!status)
         status = ptl_symbols_add_space(s->symbols, place.space);
     if (status) {
+        s->failed |= status == PTL_NOMEM;
         ptl_space_free(place.space);
         return status;
     }
@@ -80,8 +82,10 @@ static struct place *find_place(struct section_symbols *s, const struct ptl_sect
         size_t cap = s->cap ? s->cap * 2 : 16;
         struct place *more = realloc(s->places, cap * sizeof(*more));
 
-        if (!more)
+        if (!more) {
+            s->failed = 1;
             return NULL;
+        }
         s->places = more;
         s->cap = cap;
     }
@@ -101,4 +105,9 @@ const char *section_symbols_find(struct section_symbols *s, const struct ptl_sec
     at = (uint64_t)(bytes - begin);
     place = find_place(s, section, ip > at ? ip - at : 0);
     return place ? ptl_symbols_find_in(s->symbols, place->space, place->base + at, offset) : NULL;
+}
+
+int section_symbols_failed(const struct section_symbols *s)
+{
+    return s->failed;
 }

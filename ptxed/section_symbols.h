@@ -22,4 +22,7 @@ void section_symbols_free(struct section_symbols *symbols);
 const char *section_symbols_find(struct section_symbols *symbols, const struct ptl_section *section,
                                  const uint8_t *bytes, uint64_t ip, uint64_t *offset);
 
+/* Was a name not found because there was no memory? */
+int section_symbols_failed(const struct section_symbols *symbols);
+
 #endif
