@@ -77,7 +77,9 @@ int capture_open_control(const struct capture *capture, struct control *control)
     if (!control_open(control, spec))
         return 0;
     capture_error(capture, "--control %s: %s.", spec,
-                  errno == EINVAL ? "not of the form fifo:CTL[,ACK]" : strerror(errno));
+                  errno == EINVAL    ? "not of the form fifo:CTL[,ACK]"
+                  : errno == ENOTSUP ? "not a FIFO"
+                                     : strerror(errno));
     return -1;
 }
 

@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define ROUND 4096 /* bytes of commands */
 
 /* Signal handlers can reach only objects of static storage; nothing else uses them. */
 static volatile sig_atomic_t stop_flag, snapshot_count;
@@ -61,6 +64,25 @@ int control_snapshots(void)
 
 /* --- FIFO -------------------------------------------------------------------- */
 
+/* Nothing but a FIFO: a file would be read aloud as unknown commands, a device may have no end. */
+static int open_fifo(const char *path)
+{
+    struct stat st;
+    int fd = -1, known = !stat(path, &st);
+
+    /* Read-write: the FIFO does not report an end when a writer closes it. */
+    if (known && S_ISFIFO(st.st_mode))
+        fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    else if (known)
+        errno = ENOTSUP;
+    if (fd >= 0 && (fstat(fd, &st) || !S_ISFIFO(st.st_mode))) {
+        close(fd);
+        errno = ENOTSUP;
+        fd = -1;
+    }
+    return fd;
+}
+
 int control_open(struct control *control, const char *spec)
 {
     char *copy, *ack;
@@ -79,10 +101,9 @@ int control_open(struct control *control, const char *spec)
     ack = strchr(copy, ',');
     if (ack)
         *ack++ = '\0';
-    /* Read-write: the FIFO does not report an end when a writer closes it. */
-    control->ctl_fd = open(copy, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    control->ctl_fd = open_fifo(copy);
     if (control->ctl_fd >= 0 && ack && *ack) {
-        control->ack_fd = open(ack, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        control->ack_fd = open_fifo(ack);
         if (control->ack_fd < 0)
             control_close(control);
     }
@@ -112,7 +133,9 @@ enum control_command control_next(struct control *control)
 {
     char c;
 
-    while (control->ctl_fd >= 0 && read(control->ctl_fd, &c, 1) == 1) {
+    /* Who writes without end does not keep us from what else there is to do. */
+    while (control->ctl_fd >= 0 && control->heard < ROUND && read(control->ctl_fd, &c, 1) == 1) {
+        control->heard++;
         if (c != '\n' && c != '\0') {
             if (control->len < sizeof(control->line) - 1)
                 control->line[control->len++] = c;
@@ -123,6 +146,7 @@ enum control_command control_next(struct control *control)
         if (*control->line)
             return parse(control->line);
     }
+    control->heard = 0;
     return CONTROL_NONE;
 }
 

@@ -30,11 +30,11 @@ struct control {
     int ctl_fd; /* to poll; -1: none */
     int ack_fd; /* -1: none */
     char line[64];
-    unsigned len;
+    unsigned len, heard; /* bytes: of the line, and since control_next() had no more */
 };
 
 /* Open "fifo:CTL[,ACK]" (NULL: no control). Returns 0 or -1 with errno (EINVAL: not of that
- * form). */
+ * form; ENOTSUP: not a FIFO). */
 int control_open(struct control *control, const char *spec);
 /* The next whole command, without waiting. */
 enum control_command control_next(struct control *control);

@@ -163,6 +163,27 @@ static const struct opt table[] = {
     {.name = NULL},
 };
 
+/* What has no effect on lists and on parts that are extracted. */
+static int check_extract(const struct options *options)
+{
+    const struct opts_select *select = &options->select;
+    const unsigned by_queue = EXTRACT_LIST_AUX | EXTRACT_AUX | EXTRACT_PIECES;
+    const char *bad = NULL;
+
+    if (!options->extract.what)
+        return 0;
+    if (select_by_time(select) || select_by_task(select) ||
+        (options->extract.what & ~by_queue && select->given))
+        bad = select->given;
+    else if (options->tail)
+        bad = "--tail";
+    else if (options->dump.json)
+        bad = "--json";
+    if (bad)
+        opts_error(options->prog, "%s: not with %s.", bad, options->extract.given);
+    return bad ? FAILED : 0;
+}
+
 static void describe(struct opts *opts, struct options *options)
 {
     memset(opts, 0, sizeof(*opts));
@@ -212,5 +233,5 @@ int options_parse(struct options *options, int argc, char **argv)
         opts_error(options->prog, "No processor trace file specified.");
         return FAILED;
     }
-    return 0;
+    return check_extract(options);
 }

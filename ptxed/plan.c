@@ -32,6 +32,10 @@ int plan_check(const struct ptxed *x)
 {
     const char *what = x->shard ? "--shard" : x->tail ? "--tail" : NULL;
 
+    if (x->tail && x->flow.flags & FLOW_LISTENS) {
+        opts_error(x->prog, "--tail: not with --quick, which decodes no instructions.");
+        return EXIT_NOTHING;
+    }
     if (!what || !plan_in_one_piece(x))
         return 0;
     opts_error(x->prog,

@@ -403,6 +403,10 @@ static int check_options(const struct ptxed *x)
         opts_error(x->prog, "--shard: not with --merge.");
         return EXIT_NOTHING;
     }
+    if (x->tail && x->recording.merge) {
+        opts_error(x->prog, "--tail: not with --merge.");
+        return EXIT_NOTHING;
+    }
     return plan_check(x);
 }
 

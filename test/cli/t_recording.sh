@@ -110,6 +110,21 @@ for none in '--select:pid 1' '--select:time 999999,'; do
     check "ptxed $none: says so" grep -q 'nothing is selected' err
 done
 
+# What would have no effect is refused.
+for pair in '--select:time 0%, --list-aux' '--select:pid 4711 --extract-aux x' '--select:cpu 0 --list-config' '--tail 3 --list-aux' '--json --list-aux'; do
+    # shellcheck disable=SC2086
+    ptdump $pair two.data >out 2>err
+    check "ptdump $pair: refused" test $? -eq 2 -a ! -s out
+    check "ptdump $pair: says so" grep -qE "^ptdump: ${pair%% *}: not with --[a-z-]+\.$" err
+done
+check 'pieces of a list are selected by queue' test "$(ptdump --select:aux 0 --list-aux two.data | wc -l)" -eq 3
+for pair in '--tail 1 --merge' '--tail 1 --quick'; do
+    # shellcheck disable=SC2086
+    ptxed $pair two.data >out 2>err
+    check "ptxed $pair: refused" test $? -eq 2 -a ! -s out
+    check "ptxed $pair: says so" grep -q '^ptxed: --tail: not with' err
+done
+
 # In the order of time, one queue or more.
 [ ! -x "$PT_BUILD/bin/ptxed" ] ||
     check 'merged' test "$(ptxed --merge --no-inst two.data 2>/dev/null | grep -c ' 0000000000401000$')" -eq 4

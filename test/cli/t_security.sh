@@ -226,6 +226,18 @@ done
 rec() { timeout 100 ptcapture -q --backend step "$@"; }
 rec -o "$tmp/x.data" -- ./small0 2>err
 [ -s x.data ] || { echo "note: the software recorder cannot be used here"; done_testing; }
+echo 'a secret' >secret
+for control in "$tmp/secret" /dev/zero /dev/null; do
+    rec --control "fifo:$control" -o c.data -- ./small0 2>err
+    check "commands come from a FIFO only, not from $control" test $? -ne 0 -a "$(grep -c '"a secret"' err)" -eq 0
+    check "that is said" grep -q 'not a FIFO' err
+done
+mkfifo flood
+cat /dev/zero >flood &
+flooder=$!
+rec --control fifo:flood -o c.data -- ./small0 2>err
+check "commands without end do not end a recording, nor keep it" test $? -le 3 -a -s c.data
+kill -KILL $flooder 2>/dev/null
 check "recordings are private" test "$(stat -c %a x.data)" = 600
 mkdir shared_dir && chmod 1777 shared_dir
 echo precious >precious
