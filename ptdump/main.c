@@ -41,7 +41,8 @@ static int report(const struct options *options, const char *file, const struct 
     int status = EXIT_ALL;
 
     dump_losses(dump, &losses);
-    losses.count[PTL_LOSS_DAMAGED] += mapped_report(options->prog);
+    losses.count[PTL_LOSS_DAMAGED] +=
+        mapped_report(options->prog) + opts_sideband_report(&options->sideband);
     if (result->unsynced)
         opts_error(options->prog, "%s: no PSB found", file);
     if (result->cuts)

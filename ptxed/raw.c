@@ -69,7 +69,7 @@ static int conclude(const struct ptxed *x, const struct print_stats *stats, uint
         options.withheld = &stats->withheld;
     losses.count[PTL_LOSS_CUT] = (uint64_t)(cut && !unsynced);
     losses.count[PTL_LOSS_UNSYNCED] = (uint64_t)unsynced;
-    losses.count[PTL_LOSS_DAMAGED] = mapped_report(x->prog);
+    losses.count[PTL_LOSS_DAMAGED] = mapped_report(x->prog) + opts_sideband_report(&x->sideband);
     if (stats->errors)
         explain_errors(x, stats);
     unwritten = losses_report(&options, name, &losses, 0);

@@ -224,6 +224,42 @@ int opts_sideband_build(const struct opts_sideband *o, const struct ptl_space *b
     return status;
 }
 
+/* Where records end, which need not be the end of the file: zeros may follow. */
+static size_t records_end(const struct infile *file)
+{
+    size_t at = 0, zeros;
+    int size;
+
+    while ((size = ptl_record_size(file->bytes + at, file->len - at)) > 0) {
+        uint32_t type;
+
+        memcpy(&type, file->bytes + at, sizeof(type));
+        if (!type)
+            return file->len;
+        at += (size_t)size;
+    }
+    for (zeros = at; zeros < file->len && !file->bytes[zeros]; zeros++)
+        ;
+    return zeros == file->len ? zeros : at;
+}
+
+uint64_t opts_sideband_report(const struct opts_sideband *o)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < o->file_count; i++) {
+        const struct infile *file = &o->files[i].file;
+        size_t end = records_end(file);
+
+        if (end == file->len)
+            continue;
+        count++;
+        opts_error(o->prog, "%s: 0x%llx: what comes here is no record, or not all of one.",
+                   file->name, (unsigned long long)(file->from + end));
+    }
+    return count;
+}
+
 void opts_sideband_close(struct opts_sideband *o)
 {
     for (size_t i = 0; i < o->file_count; i++) {

@@ -37,6 +37,9 @@ extern const struct opt opts_sideband_table[];
  * name, and map them above `base` (may be NULL). Returns 0 or a negative status. */
 int opts_sideband_build(const struct opts_sideband *options, const struct ptl_space *base,
                         int images, struct ptl_sideband **sideband);
+/* Files that end within a record, or go on with what is none, so that records are missing: told on
+ * standard error. Returns how many. */
+uint64_t opts_sideband_report(const struct opts_sideband *options);
 void opts_sideband_close(struct opts_sideband *options);
 
 #endif

@@ -218,4 +218,30 @@ head -c $((size * 2 / 3)) good.data >half.data # amid its records
 counts ptdump half.data
 check "a file that is cut is damaged" grep -qE '^(damaged|missing) [1-9]' counts
 check "and no success" test "$status" -ne 0
+
+# Records in a file of their own: cut, or with a record of 4 bytes. Zeros behind them are none.
+ptdump --extract-sideband sb good.data && ptdump --extract-aux raw good.data || fail 'extraction'
+records=sb-sideband-cpu0.pevent
+for tool in 'ptdump --pevent:primary' 'ptxed --raw code:0x401000 --pevent:primary'; do
+    pt=raw-aux-idx0.bin
+    [[ $tool == ptdump* ]] || pt="--pt $pt"
+    # shellcheck disable=SC2086
+    counts $tool $records $pt
+    count "$tool: whole" damaged 0
+    ends "$tool: whole" 0
+    { cat $records && head -c 16 /dev/zero; } >padded.pevent
+    # shellcheck disable=SC2086
+    counts $tool padded.pevent $pt
+    ends "$tool: zeros behind the records" 0
+    for change in 'head -c -5' 'head -c 3' "sed s/^......../\\x01\\x00\\x00\\x00\\x00\\x00\\x04\\x00/"; do
+        # shellcheck disable=SC2086
+        LC_ALL=C $change $records >cut.pevent
+        # shellcheck disable=SC2086
+        counts $tool cut.pevent $pt
+        besides='no-code errors images skipped'
+        count "$tool: $change" damaged 1
+        ends "$tool: $change" 1
+        check "$tool: $change: where" grep -qE 'cut.pevent: 0x[0-9a-f]+: what comes here' err
+    done
+done
 done_testing
