@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All damaged versions of real files, under ASan and UBSan: every prefix, every byte of the headers
-# changed in five ways, a thousand swaps of blocks each (test/mutate). Takes hours; the tests
+# changed, a thousand swaps of blocks each (test/mutate/versions.h). Takes hours; the tests
 # take a sample.
 #   script/mutate.sh                  all
 #   MUTATE_EVERY=100 script/mutate.sh every 100th of them, of all files: minutes
