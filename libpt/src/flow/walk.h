@@ -52,11 +52,11 @@ struct ptl_flow {
     uint8_t ended_in;  /* the state in which the bytes ended */
     uint8_t paused;    /* at bind.pause */
     uint8_t counts;    /* blocks are counted: PTL_FLOW_COUNT */
+    uint8_t cut;       /* the file turned out to be shorter: the trace ends there */
     uint64_t seek;
 
     struct ptl__bind bind;
     struct ptl__mapping *file; /* of which the trace is a part; NULL: of none */
-    uint8_t cut;               /* the file turned out to be shorter: the trace ends there */
     struct ptl__step step;
     struct ptl_addr_range addr[4];
     const struct ptl_addr_range *more_addr;
