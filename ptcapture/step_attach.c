@@ -48,6 +48,7 @@ struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
     if (!t || step_queue_join(st, t)) {
         free(t);
         not_traced(st, tid);
+        st->unborn = tid;
         ptrace(PTRACE_DETACH, tid, NULL, NULL);
         return NULL;
     }
@@ -89,7 +90,7 @@ struct step_thread *step_born(struct stepper *st, const struct step_thread *pare
 {
     struct step_thread *t = step_find(st, tid);
 
-    if (!t)
+    if (!t && tid != st->unborn)
         t = step_add(st, tid, tgid);
     if (!t)
         return NULL;
