@@ -22,8 +22,10 @@
 #define FAST_LINE   (18 + ROW_TEXT + 16)
 /* The offset's upper 12 digits are constant so long. */
 #define WINDOW 0x10000u
-/* Room for all that is printed between two looks at it, but for records of a sideband. */
-#define ROOM (16 * FAST_LINE + 4 * LINE_MAX)
+/* What the fast loop leaves for the packet behind it, and room for all that is printed between two
+ * looks at it, but for records of a sideband: text must not go out in between (go_on). */
+#define SLOW_ROOM (4 * LINE_MAX + 4 * 4096) /* out_printf() wants 4096 for an error */
+#define ROOM      (16 * FAST_LINE + SLOW_ROOM)
 /* Bytes between two looks whether the file is still as long as it was. */
 #define SETTLE_STEP (1u << 18)
 /* Bytes between two calls of hooks.passed. */
@@ -358,7 +360,7 @@ static void fast(struct dump *dump)
     uint64_t left = WINDOW - (offset & (WINDOW - 1));
     size_t prefix = dump->options->no_offset ? 0 : 18;
     char *begin = out_reserve(dump->out, 16 * FAST_LINE), *p = begin,
-         *full = dump->out->buf + dump->out->cap - FAST_LINE;
+         *full = dump->out->buf + dump->out->cap - FAST_LINE - SLOW_ROOM;
     char high[16];
 
     if (end - pos <= FAST_MARGIN)

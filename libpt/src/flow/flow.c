@@ -232,7 +232,8 @@ static void put_end(struct ptl_flow *f)
     struct ptl_item *item;
 
     ptl__flow_end(f);
-    if (!f->enabled)
+    if (!f->enabled ||
+        (f->cut && f->bind.end == f->bind.begin)) /* a piece that is gone: told before */
         return;
     ptl__put_ran(f);
     item = &f->items[f->n++];
