@@ -27,7 +27,7 @@ static const struct ptl_loss_kind kinds[PTL_LOSS_MAX_VALUE + 1] = {
     [PTL_LOSS_MISSING] = {"missing", "bytes", "trace that the records tell of is not in the file",
                           "let the recorder end: SIGINT, not SIGKILL; room on the disk", 0, 0},
     [PTL_LOSS_DAMAGED] = {"damaged", "places", "parts of the file cannot be read",
-                          "copy the file again", 1, 1},
+                          "copy the file again; if the recorder was killed, let it end", 1, 1},
     [PTL_LOSS_CUT] = {"cut", "packets", "packets are cut by the end of the trace",
                       "copy the file again, whole", 1, 1},
     [PTL_LOSS_UNSYNCED] = {"no-PSB", "pieces", "trace without a PSB packet, where decoding begins",
