@@ -19,7 +19,9 @@ int outfile_is_foreign(const char *path)
     struct stat file, parent;
     char dir[4096] = ".";
 
-    if (lstat(path, &file) || file.st_uid == geteuid() || len >= sizeof(dir))
+    if (lstat(path, &file)) /* it was there a moment ago: who takes it away may put a link there */
+        return 1;
+    if (file.st_uid == geteuid() || len >= sizeof(dir))
         return 0;
     if (len) {
         memcpy(dir, path, len);

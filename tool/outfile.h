@@ -6,7 +6,8 @@
 #define TOOL_OUTFILE_H
 
 /* Does something stand at `path` that another user has put into a directory that all may write to?
- * It is not to be written to, followed or moved: it may be a trap. */
+ * It is not to be written to, followed or moved: it may be a trap. Also 1 if nothing can be seen
+ * there. */
 int outfile_is_foreign(const char *path);
 
 /* Create the file with `mode`, or empty the one that is there, unless it is foreign; `flags` are
