@@ -123,9 +123,9 @@ beside() {
     step "build with sanitizers" build asan-ubsan "${quick[@]}" -DPT_WERROR=OFF -- --target "${unit[@]}"
     run_ctest 'sanitizers: ' build-asan-ubsan -R '^unit/'
     step "build with the thread sanitizer" build tsan "${quick[@]}" -DPT_WERROR=OFF -- --target "${threaded[@]}"
-    for check in "${threaded[@]}"; do
-        step "$check with the thread sanitizer" "build-tsan/bin/$check"
-    done
+    # Of test_space only what has threads: the rest takes a minute.
+    step "test_space with the thread sanitizer" build-tsan/bin/test_space threads_share_a_space
+    step "test_two_threads with the thread sanitizer" build-tsan/bin/test_two_threads
     mapfile -t targets < <(basename -s .c test/fuzz/fuzz_*.c)
     step "build of the fuzz targets" build fuzz -- --target "${targets[@]}"
     fuzz "${#targets[@]}"

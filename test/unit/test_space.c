@@ -334,7 +334,8 @@ static void threads_share_a_space(void **state)
     drop_sections(s);
 }
 
-int main(void)
+/* test_space [name]: only that test. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_changes),
@@ -346,5 +347,10 @@ int main(void)
         cmocka_unit_test(threads_share_a_space),
     };
 
+    for (size_t i = 0; argc > 1 && strcmp(tests[i].name, argv[1]); i++)
+        if (i + 1 == sizeof tests / sizeof *tests)
+            return 2;
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
