@@ -123,11 +123,10 @@ struct stepper {
     uint8_t paused;         /* by the command disable */
     uint64_t unread;        /* instructions that ran and could not be read */
     uint64_t forsaken;      /* threads for which there was no memory */
-    pid_t unborn; /* the last one of these: its first stop, or its parent's, may come yet */
-    long options; /* of PTRACE_SEIZE */
-    int cpu;      /* the one all run on; -1: any */
-    int stopping; /* no more steps: detach at the next stop */
-    int failed;   /* writing failed: a negative status */
+    long options;           /* of PTRACE_SEIZE */
+    int cpu;                /* the one all run on; -1: any */
+    int stopping;           /* no more steps: detach at the next stop */
+    int failed;             /* writing failed: a negative status */
 };
 
 /* The CPU that records name. */

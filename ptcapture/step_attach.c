@@ -35,8 +35,34 @@ static void not_traced(struct stepper *st, pid_t tid)
 {
     capture_error(st->capture, "out of memory: thread %d is not traced.", (int)tid);
     st->forsaken++;
-    if (st->threads)
-        st->threads->queue->gap = 1; /* so that the file says it, too */
+    /* So that the file says it, too: with the next piece of one that goes on. */
+    for (struct step_thread *t = st->threads; t; t = t->next) {
+        if (t->tid != tid && !t->dead) {
+            t->queue->gap = 1;
+            return;
+        }
+    }
+}
+
+/* The next stop of a thread, or its end. Returns 0 or -1. */
+static int wait_for(pid_t tid, int *status)
+{
+    pid_t got;
+
+    do
+        got = waitpid(tid, status, __WALL);
+    while (got < 0 && errno == EINTR);
+    return got == tid ? 0 : -1;
+}
+
+/* Only a thread that stands can be let go. */
+static void let_go(pid_t tid)
+{
+    int status;
+
+    if (ptrace(PTRACE_DETACH, tid, NULL, NULL) && !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) &&
+        !wait_for(tid, &status) && WIFSTOPPED(status))
+        ptrace(PTRACE_DETACH, tid, NULL, NULL);
 }
 
 struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
@@ -48,8 +74,7 @@ struct step_thread *step_add(struct stepper *st, pid_t tid, pid_t tgid)
     if (!t || step_queue_join(st, t)) {
         free(t);
         not_traced(st, tid);
-        st->unborn = tid;
-        ptrace(PTRACE_DETACH, tid, NULL, NULL);
+        let_go(tid);
         return NULL;
     }
     t->tgid = tgid;
@@ -85,15 +110,27 @@ void step_free_all(struct stepper *st)
 
 /* --- tasks come and go ------------------------------------------------------------------ */
 
+/* A new task may have been let go, or have ended, before its parent's stop told of it. */
+static int is_traced(pid_t tid)
+{
+    siginfo_t info;
+
+    /* Before Linux 4.7 waitid() does not know __WALL. */
+    return !waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) ||
+           errno != ECHILD;
+}
+
 struct step_thread *step_born(struct stepper *st, const struct step_thread *parent, pid_t tid,
                               pid_t tgid)
 {
     struct step_thread *t = step_find(st, tid);
 
-    if (!t && tid != st->unborn)
-        t = step_add(st, tid, tgid);
-    if (!t)
-        return NULL;
+    if (!t) {
+        t = is_traced(tid) ? step_add(st, tid, tgid) : NULL;
+        if (!t)
+            return NULL;
+        t->state = STEP_KERNEL; /* its first stop is still to come */
+    }
     t->tgid = tgid;
     t->affinity = parent->affinity;
     if (!st->have_sideband)
@@ -133,7 +170,7 @@ void step_forsake(struct stepper *st, struct step_thread *t)
         gen_interrupt(&t->queue->gen, t->ip, capture_now());
     }
     step_unpin(st, t);
-    ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
+    let_go(t->tid);
     remove_thread(st, t);
 }
 

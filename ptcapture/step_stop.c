@@ -371,9 +371,7 @@ void step_stop(struct stepper *st, pid_t tid, int status)
         step_sched_next(st);
         return;
     }
-    if (!t && tid == st->unborn)
-        ptrace(PTRACE_DETACH, tid, NULL, NULL); /* could not be let go before it stopped */
-    else if (!t)
+    if (!t)
         t = step_add(st, tid, 0);
     if (!t)
         return;

@@ -174,8 +174,10 @@ if [ "$recorder" ]; then
     fault -1 -l "$whole" -- 'ptcapture, one processor' "${record[@]}" --per-cpu -o made.data -- "$tiny"
     fault -1 -l "$whole" -- 'ptcapture, single steps' "${record[@]}" --single-step -o made.data -- "$tiny"
     fault -1 -l "$whole" -- 'ptcapture, snapshots' "${record[@]}" -S -o made.data -- "$tiny"
-    # The two take turns in any order.
-    fault -1 -l 'ptxed --no-inst made.data >ips; s=$?; grep -xE "[0-9a-f]{16}" ips | sort; exit $s' -- \
+    # The two take turns in any order, and it matters which stops first.
+    forks=()
+    [ "$most" -eq 0 ] || forks=("${found[@]}" -k memory)
+    fault -1 "${forks[@]}" -l 'ptxed --no-inst made.data >ips; s=$?; grep -xE "[0-9a-f]{16}" ips | sort; exit $s' -- \
         'ptcapture, a fork' "${record[@]}" -o made.data -- "$tmp/twins"
     fault -1 -l "$whole && grep '}\$' made.json" -- 'ptcapture, losses' \
         "${record[@]}" --losses=json:made.json -o made.data -- "$tiny"
