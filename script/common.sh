@@ -19,11 +19,12 @@ plain() { # NAME
     printf '%s' "${1//$'\n'/?}" | plain_lines
 }
 
-# What another user has put into a directory that all may write to may be a trap: not to be written to.
+# What another user has put into a directory that all may write to may be a trap: not to be written to. It is the
+# link that counts, not what it names.
 is_foreign() { # NAME
     local parent
     parent=$(dirname -- "$1")
-    { [ -e "$1" ] || [ -L "$1" ]; } && [ ! -O "$1" ] &&
+    { [ -e "$1" ] || [ -L "$1" ]; } && [ "$(stat -c %u -- "$1")" -ne "$(id -u)" ] &&
         [ -n "$(find -H "$parent" -maxdepth 0 -perm -o+w)" ] && [ "$(stat -c %u -- "$1")" -ne "$(stat -L -c %u -- "$parent")" ]
 }
 

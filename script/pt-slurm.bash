@@ -55,6 +55,10 @@ while [ $# -gt 0 ]; do
 done
 [ $# -gt 0 ] || fail "no options for ptxed"
 [ -n "$output" ] || fail "no --output"
+refuse_foreign() {
+    if is_foreign "$output"; then fail "$output: another user has put it there"; fi
+}
+refuse_foreign
 [[ $shards =~ ^[1-9][0-9]*$ ]] || fail "--shards: bad argument: $shards"
 command -v sbatch >/dev/null || fail "Slurm is not installed"
 ptxed=$(command -v ptxed) || fail "ptxed is not installed"
@@ -77,6 +81,7 @@ sbatch --quiet --wait --array="1-$shards" --output=/dev/null ${options[@]+"${opt
     "$parts/job" >&2 || fail "sbatch failed"
 
 highest=0
+refuse_foreign
 : >"$output"
 for ((k = 1; k <= shards; k++)); do
     [ -e "$parts/$k.out" ] && cat "$parts/$k.out" >>"$output"

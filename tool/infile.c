@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define FAILED 3 /* exit status 2, plus 1 */
@@ -87,6 +88,12 @@ static int open_input(const char *name)
     return strcmp(name, "-") ? ptl_open_input(name) : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 }
 
+/* An empty file like any other. */
+static int is_null(const struct stat *st)
+{
+    return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
 static int load(struct infile *file, const char *prog)
 {
     struct stat st;
@@ -99,6 +106,8 @@ static int load(struct infile *file, const char *prog)
             errno = EFBIG;
         else if (S_ISREG(st.st_mode))
             status = map_all(file, fd, (size_t)st.st_size);
+        else if (is_null(&st))
+            status = 0;
         else if (S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd)))
             errno = ENOTSUP; /* /dev/zero has no end */
         else
@@ -127,10 +136,11 @@ int infile_open(struct infile *file, const char *prog, const char *arg)
     status = load(file, prog);
     len = file->base_len - file->begin;
     if (!status && !len) {
-        opts_error(prog, "%s: nothing to read.", file->name);
+        opts_error(prog, "%s: nothing to read: the input is empty.", file->name);
         status = FAILED;
     } else if (!status && range.from >= len) {
-        opts_error(prog, "bad offset 0x%llx into %s.", (unsigned long long)range.from, file->name);
+        opts_error(prog, "%s: the range begins at 0x%llx, behind the last of 0x%llx bytes.",
+                   file->name, (unsigned long long)range.from, (unsigned long long)len);
         status = FAILED;
     } else if (!status && range.to > len) {
         opts_error(prog, "bad range 0x%llx in %s.", (unsigned long long)range.to, file->name);

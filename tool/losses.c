@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FAILED 3 /* exit status 2, plus 1 */
@@ -141,6 +142,15 @@ static void put_json(struct out *out, const char *name, const struct ptl_losses 
 }
 
 /* Returns 0, or an errno. */
+/* The file is written when the input is no longer needed - by us. */
+static int is_input(const struct losses_options *o, const char *name)
+{
+    struct stat to, from;
+
+    return o->path && !stat(o->path, &to) && S_ISREG(to.st_mode) && !stat(name, &from) &&
+           to.st_dev == from.st_dev && to.st_ino == from.st_ino;
+}
+
 static int write_json(const struct losses_options *o, const char *name,
                       const struct ptl_losses *losses)
 {
@@ -167,10 +177,14 @@ static int write_json(const struct losses_options *o, const char *name,
 int losses_report(const struct losses_options *o, const char *name, const struct ptl_losses *losses,
                   unsigned flags)
 {
-    int failed = 0;
+    int failed = 0, refused = 0;
 
-    if (o->json)
+    if (o->json && is_input(o, name)) {
+        opts_error(o->prog, "cannot write %s: that is the input.", o->path);
+        refused = 1;
+    } else if (o->json) {
         failed = write_json(o, name, losses);
+    }
     if (failed)
         opts_error(o->prog, "cannot write %s: %s.", o->path ? o->path : "standard error",
                    strerror(failed));
@@ -186,7 +200,7 @@ int losses_report(const struct losses_options *o, const char *name, const struct
     if (o->withheld && *o->withheld)
         opts_error(o->prog, "%s: withheld: %llu instructions that no PSB+ confirms (--proven).",
                    name, (ull)*o->withheld);
-    return failed ? -1 : 0;
+    return failed || refused ? -1 : 0;
 }
 
 int losses_status(const struct losses_options *o, const struct ptl_losses *losses, int status)

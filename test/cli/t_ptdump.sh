@@ -47,13 +47,13 @@ check 'a range behind its end' test $? -eq 2
 check 'is told' grep -qx 'ptdump: bad range 0x13 in -.' err
 (cat >/dev/null && ptdump -) <good >out 2>err
 check 'stdin at its end' test $? -eq 2
-check 'is told, too' grep -qx 'ptdump: -: nothing to read.' err
+check 'is told, too' grep -qx 'ptdump: -: nothing to read: the input is empty.' err
 check 'pipe on stdin' test "$(ptdump - < <(cat good) | tr '\n' '|')" = "$(ptdump good | tr '\n' '|')"
 mkfifo fifo
 (sleep 0.2; cat good >fifo) &
 dump FIFO 0 "$good" '' fifo
 wait
-dump 'FIFO without writer' 2 '' 'ptdump: fifo: nothing to read.[|]' fifo
+dump 'FIFO without writer' 2 '' 'ptdump: fifo: nothing to read: the input is empty.[|]' fifo
 
 # --- what cannot ----------------------------------------------------------------------
 dump missing 2 '' 'ptdump: failed to open nowhere: No such file or directory.[|]' nowhere
@@ -61,7 +61,9 @@ mkdir -p hollow closed
 dump directory 2 '' 'ptdump: hollow: a directory without a file "data".[|]' hollow
 : >empty
 dump device 2 '' 'ptdump: failed to open /dev/zero: Operation not supported.[|]' /dev/zero
-dump empty 2 '' 'ptdump: empty: nothing to read.[|]' empty
+dump empty 2 '' 'ptdump: empty: nothing to read: the input is empty.[|]' empty
+ptdump - </dev/null 2>err
+check 'the null device is empty, too' test $? -eq 2 -a "$(cat err)" = 'ptdump: -: nothing to read: the input is empty.'
 if [ "$(id -u)" -ne 0 ]; then
     cp good unreadable
     chmod 0 unreadable
@@ -69,7 +71,7 @@ if [ "$(id -u)" -ne 0 ]; then
     chmod 0 closed
     dump 'unreadable directory' 2 '' 'ptdump: closed: cannot open: Permission denied.[|]' closed
 fi
-dump 'offset behind the end' 2 '' 'ptdump: bad offset 0x12 into good.[|]' good:18
+dump 'offset behind the end' 2 '' 'ptdump: good: the range begins at 0x12, behind the last of 0x12 bytes.[|]' good:18
 dump 'range behind the end' 2 '' 'ptdump: bad range 0x13 in good.[|]' good:0-19
 dump 'empty range' 2 '' 'ptdump: bad file good:5-5: invalid argument.[|]' good:5-5
 dump 'reversed range' 2 '' 'ptdump: bad file good:5-4: invalid argument.[|]' good:5-4

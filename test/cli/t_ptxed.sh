@@ -107,14 +107,14 @@ gets 'printing options after the trace' 0 '^insn: 2\.~blocks:.1\.~$' '' "${raw[@
 
 # --- the trace ---------------------------------------------------------------------
 gets 'missing trace' 2 '' '^ptxed: failed to open nowhere: No such file or directory\.~$' --pt nowhere
-gets 'empty trace' 2 '' '^ptxed: empty: nothing to read\.~$' --pt empty
+gets 'empty trace' 2 '' '^ptxed: empty: nothing to read: the input is empty\.~$' --pt empty
 gets 'directory' 2 '' '^ptxed: failed to open dir: Is a directory\.~$' --pt dir
-gets 'FIFO without writer' 2 '' '^ptxed: fifo: nothing to read\.~$' --pt fifo
+gets 'FIFO without writer' 2 '' '^ptxed: fifo: nothing to read: the input is empty\.~$' --pt fifo
 if [ "$(id -u)" != 0 ]; then
     cp good secret && chmod 000 secret
     gets 'unreadable' 2 '' '^ptxed: failed to open secret: Permission denied\.~$' --pt secret
 fi
-gets 'from beyond the end' 2 '' '^ptxed: bad offset 0x1000 into good\.~$' --pt good:0x1000
+gets 'from beyond the end' 2 '' '^ptxed: good: the range begins at 0x1000, behind the last of 0x[0-9a-f]* bytes\.~$' --pt good:0x1000
 gets 'to beyond the end' 2 '' '^ptxed: bad range 0x1000 in good\.~$' --pt good:0-0x1000
 gets 'to before from' 2 '' '^ptxed: bad file good:5-5: invalid argument\.~$' --pt good:5-5
 gets 'garbage' 2 '' '^ptxed: garbage: no PSB packet in 12 bytes from offset 0x0: nothing to decode\.~$' --pt garbage

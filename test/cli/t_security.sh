@@ -159,6 +159,10 @@ for to in /dev/null /dev/stdout own.json own.json; do
     ptdump --quiet --losses=json:$to plain-copy.data >out 2>err
     check "losses to $to" test $? -eq 0 -a ! -s err
 done
+cp plain-copy.data input.data && ln input.data hard.data
+ptdump --quiet --losses=json:hard.data input.data >out 2>err
+check "losses: not into the input" test $? -eq 1 -a -s err
+check "which is as it was" cmp -s plain-copy.data input.data
 check "an own file is written again" test "$(wc -l <own.json)" -eq 1
 if [ "$(id -u)" -eq 0 ] && have setpriv; then
     # Traps of another user where all may write; the kernel's protected_* may be off.
@@ -189,6 +193,9 @@ if [ "$(id -u)" -eq 0 ] && have setpriv; then
     check "copying: not into another's directory" test $? -eq 2
     "$scripts/pt-bundle.bash" unpack -C all/unpacked private.tar >out 2>err
     check "bundles: nor there" test $? -eq 2
+    somebody ln -s "$tmp/precious-all" all/slurm.txt
+    "$scripts/pt-slurm.bash" -o all/slurm.txt -- plain-copy.data >out 2>err
+    check "slurm: nor through another's link" grep -q 'another user' err
     somebody sh -c 'echo theirs >all/b.tar'
     "$scripts/pt-bundle.bash" pack -o all/b.tar plain-copy.data >out 2>err
     check "bundles: nor over another's" test $? -eq 2 -a "$(cat all/b.tar)" = theirs
