@@ -94,6 +94,8 @@ static int run(struct ptxed *x)
     else
         status = x->recording.path ? decode_recording(x, &printer) : decode_trace(x, &printer);
     status = close_printer(&printer, x, status);
+    if (symbols && symbols_report(x->prog, symbols) && status == 0)
+        status = EXIT_PARTLY;
     ptl_symbols_free(symbols);
     return status;
 }

@@ -126,15 +126,21 @@ static int open_symbols(struct all *all, struct printer *printer)
     return node->symbols ? 0 : PTL_NOMEM;
 }
 
-static void close_symbols(struct all *all)
+/* Returns whether symbols are missing, which is said. */
+static int close_symbols(struct all *all)
 {
+    int missing = 0;
+
     while (all->symbols) {
         struct symbols_node *node = all->symbols;
 
         all->symbols = node->next;
+        /* What one thread met, others will have met, too. */
+        missing = missing || section_symbols_report(all->rec->x->prog, node->symbols);
         section_symbols_free(node->symbols);
         free(node);
     }
+    return missing;
 }
 
 static int source_next(void *context, struct jobs_segment *segment)
@@ -442,7 +448,8 @@ int decode_recording(struct ptxed *x, struct printer *printer)
         exit_status = EXIT_PARTLY; /* reported when the output is closed */
     else
         opts_error(x->prog, "%s.", ptl_strstatus(status));
-    close_symbols(&all);
+    if (close_symbols(&all) && exit_status == 0)
+        exit_status = EXIT_PARTLY;
     printer->style.by_section = NULL;
     report_clear(&all.found.report);
     plan_free(&all.plan);

@@ -2,7 +2,10 @@
 /* section_symbols.c - see section_symbols.h. */
 #include "section_symbols.h"
 
+#include "opts.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 /* A section in a space of its own, where it was first seen. */
 struct place {
@@ -110,4 +113,23 @@ const char *section_symbols_find(struct section_symbols *s, const struct ptl_sec
 int section_symbols_failed(const struct section_symbols *s)
 {
     return s->failed;
+}
+
+int symbols_report(const char *prog, const struct ptl_symbols *symbols)
+{
+    const char *path;
+    int error;
+    size_t unread = ptl_symbols_unread(symbols, &path, &error);
+
+    if (unread == 1)
+        opts_error(prog, "cannot read %s: %s. Names are missing.", path, strerror(error));
+    else if (unread)
+        opts_error(prog, "cannot read %s (and %zu more): %s. Names are missing.", path, unread - 1,
+                   strerror(error));
+    return unread != 0;
+}
+
+int section_symbols_report(const char *prog, const struct section_symbols *s)
+{
+    return s && symbols_report(prog, s->symbols);
 }

@@ -25,4 +25,9 @@ const char *section_symbols_find(struct section_symbols *symbols, const struct p
 /* Was a name not found because there was no memory? */
 int section_symbols_failed(const struct section_symbols *symbols);
 
+/* Say on standard error which file could not be read for its symbols. Returns whether there is
+ * one. */
+int symbols_report(const char *prog, const struct ptl_symbols *symbols);
+int section_symbols_report(const char *prog, const struct section_symbols *symbols);
+
 #endif

@@ -47,6 +47,17 @@ if ptcapture -q -o bare.data -- ./bare 2>err; then
     check "stripped: names from a whole file" test "$(ptxed --symbols --sysroot root bare.data 2>err | grep -c '<square+0x0>')" -eq 17
     printf '\x7fELF rubbish' >"$split"
     check "stripped: rubbish gives no name" test "$(ptxed --symbols --sysroot root bare.data 2>err | grep -c '<square+')" -eq 0
+    rm "$split"
+    ptxed --symbols --sysroot root bare.data >out 2>err
+    check "stripped: that no such file is there is no error" test "$? $(grep -c 'cannot read' err)" = '0 0'
+    mkdir "$split"
+    for how in --symbols "--symbols -j2 --segment-size 64" "--quiet --stat:functions"; do
+        # shellcheck disable=SC2086
+        ptxed $how --sysroot root bare.data >out 2>err
+        check "stripped: one that cannot be read is: $how" test $? -eq 1 -a -s out
+        check "and is named: $(head -1 err)" grep -qx "ptxed: cannot read root/.*/${id:2}.debug: Is a directory. Names are missing." err
+    done
+    rmdir "$split"
     objcopy --only-keep-debug sum "$split"
     check "stripped: another build gives no name" test "$(ptxed --symbols --sysroot root bare.data 2>err | grep -c '<square+')" -eq 0
 fi

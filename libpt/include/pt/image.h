@@ -214,6 +214,11 @@ PTL_API int ptl_symbols_add_space(struct ptl_symbols *symbols,
 PTL_API int ptl_symbols_set_debug_root(struct ptl_symbols *symbols,
                                        const char *root) PTL_MUST_CHECK;
 
+/* How many files that are there could not be read for their symbols: split off ones, and files
+ * mapped in part. Their code has fewer names, or none. Of the first one the name in *path (owned
+ * by `symbols`) and the errno in *error; NULL and 0 if there is none. Both may be NULL. */
+PTL_API size_t ptl_symbols_unread(const struct ptl_symbols *symbols, const char **path, int *error);
+
 /* Kernel symbols in the format of /proc/kallsyms; replaces those added before. Used where
  * files have no symbol. Errors: PTL_BAD_FILE (cannot be read; errno), PTL_NOMAP (no symbols
  * in it, or all addresses hidden), PTL_NOMEM. */

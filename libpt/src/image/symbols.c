@@ -8,6 +8,7 @@
 #include "image/section.h"
 #include "image/space.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +54,35 @@ static int insert(struct ptl_symbols *symbols, struct ptl_section *section,
     return 0;
 }
 
+/* The symbols of this file are missing: it is there, and cannot be read (errno). One that is not
+ * there is no failure. Returns 0 or PTL_NOMEM. */
+static int miss(struct ptl_symbols *symbols, const char *path)
+{
+    int error = errno;
+
+    if (error == ENOENT || error == ENOTDIR)
+        return 0;
+    if (!symbols->unread_path) {
+        symbols->unread_path = ptl__strdup(path);
+        symbols->unread_error = error;
+        if (!symbols->unread_path)
+            return PTL_NOMEM;
+    }
+    symbols->unread++;
+    return 0;
+}
+
+size_t ptl_symbols_unread(const struct ptl_symbols *symbols, const char **path, int *error)
+{
+    size_t unread = symbols ? symbols->unread : 0;
+
+    if (path)
+        *path = unread ? symbols->unread_path : NULL;
+    if (error)
+        *error = unread ? symbols->unread_error : 0;
+    return unread;
+}
+
 /* --- symbols that were split off ------------------------------------------------------------- */
 
 #define ID_MAX 64
@@ -80,7 +110,7 @@ static int has_id(const struct ptl_section *section, const uint8_t *id, size_t l
 
 /* The table of the file that was split off; *table stays NULL if there is none that can be used.
  * Returns 0 or PTL_NOMEM. */
-static int read_split(const struct ptl_symbols *symbols, const struct ptl_section *section,
+static int read_split(struct ptl_symbols *symbols, const struct ptl_section *section,
                       const struct ptl__elf *elf, struct ptl__symtab **table)
 {
     struct ptl_section *split;
@@ -95,6 +125,8 @@ static int read_split(const struct ptl_symbols *symbols, const struct ptl_sectio
         debug_path(path, sizeof(path), symbols->debug_root, id, len) < 0)
         return 0;
     status = ptl__load_open(&split, &tables, path);
+    if (status == PTL_BAD_FILE)
+        return miss(symbols, path);
     if (status < 0)
         return status == PTL_NOMEM ? status : 0;
     if (has_id(split, id, len))
@@ -161,6 +193,8 @@ static int add_part(struct ptl_symbols *symbols, struct ptl_section *section)
     if (status == 0) {
         status = add_whole(symbols, whole);
         entry = entry_of(symbols, whole);
+    } else if (status == PTL_BAD_FILE) {
+        status = miss(symbols, section->name);
     }
     return status == PTL_NOMEM ? status : insert(symbols, section, entry ? entry->table : NULL, 0);
 }
@@ -215,6 +249,7 @@ void ptl_symbols_free(struct ptl_symbols *symbols)
     }
     ptl__free(symbols->list);
     ptl__free(symbols->debug_root);
+    ptl__free(symbols->unread_path);
     ptl__symtab_free(symbols->kernel);
     ptl_files_free(symbols->files);
     ptl_space_free(symbols->space);

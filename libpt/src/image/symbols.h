@@ -21,6 +21,9 @@ struct ptl_symbols {
     size_t count, cap;          /* sorted by section */
     struct ptl__symtab *kernel; /* by address */
     char *debug_root;           /* NULL: files without symbols have none */
+    size_t unread;              /* files that could not be read */
+    char *unread_path;          /* the first of them */
+    int unread_error;           /* and its errno */
 };
 
 #endif
