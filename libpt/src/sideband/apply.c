@@ -232,7 +232,7 @@ static int map_user(struct at *at)
     }
     if (ptl__sb_is_jitdump(m->filename)) {
         process->has_jitdump = 1;
-        return ptl__sb_jitdump(at->sb, &wanted, m->pid);
+        return ptl__sb_jitdump(at->sb, &wanted, process);
     }
     status = ptl__sb_file(at->sb, &wanted, &section, &problem);
     if (status < 0)
@@ -394,9 +394,9 @@ uint32_t ptl__sb_lane_of(const struct source *source, const struct ptl_sample_id
 /* Code that JIT compilers wrote until now. */
 static int apply_jits(struct ptl_sideband *sb, uint64_t until)
 {
-    for (; sb->jits_done < sb->jits_count && sb->jits[sb->jits_done].tsc <= until;
-         sb->jits_done++) {
-        const struct jit_code *jit = &sb->jits[sb->jits_done];
+    const struct jit_code *jit;
+
+    while ((jit = ptl__sb_next_jit(sb, until)) != NULL) {
         const struct process *process = ptl__sb_process(sb, jit->pid);
         int status = PTL_NOMEM;
 
@@ -485,7 +485,7 @@ int ptl__sb_apply(struct ptl_sideband *sb)
     if (status >= 0)
         status = ptl__sb_bpf_untold(sb);
     for (size_t i = 0; i < sb->items_count && status >= 0; i++) {
-        if (sb->jits_done < sb->jits_count)
+        if (sb->jits_left)
             status = apply_jits(sb, sb->items[i].tsc - (sb->items[i].tsc != 0));
         if (status >= 0)
             status = apply_item(&at, &sb->items[i]);

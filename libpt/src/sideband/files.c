@@ -42,10 +42,30 @@ static int is_other(const struct file *file, const struct ptl_section *section)
 
 static const struct known_id *known_id(const struct ptl_sideband *sb, const char *name)
 {
-    for (size_t i = 0; i < sb->ids_count; i++)
-        if (strcmp(sb->ids[i].name, name) == 0)
-            return &sb->ids[i];
-    return NULL;
+    uint32_t i = ptl__map_get(&sb->by_known, ptl__sb_hash(sb, 0, name));
+
+    while (i != PTL__MAP_NONE && strcmp(sb->ids[i].name, name) != 0)
+        i = sb->ids[i].next;
+    return i == PTL__MAP_NONE ? NULL : &sb->ids[i];
+}
+
+int ptl__sb_know_id(struct ptl_sideband *sb, const char *name, const void *id, size_t size)
+{
+    uint32_t hash = ptl__sb_hash(sb, 0, name);
+    struct known_id *known;
+
+    if (known_id(sb, name))
+        return 0;
+    known = MORE(sb, ids);
+    if (!known)
+        return PTL_NOMEM;
+    *known = (struct known_id){.name = ptl__strdup(name),
+                               .next = ptl__map_get(&sb->by_known, hash),
+                               .size = (uint8_t)size};
+    if (!known->name)
+        return PTL_NOMEM;
+    memcpy(known->id, id, size);
+    return ptl__map_put(&sb->by_known, hash, (uint32_t)sb->ids_count++);
 }
 
 /* --- opening ------------------------------------------------------------------------------- */
@@ -159,13 +179,17 @@ static int find(struct ptl_sideband *sb, struct file *file, uint8_t abi)
 /* --- the table of names ------------------------------------------------------------------------
  */
 
-static uint32_t hash_of(const struct wanted *wanted)
+static uint32_t hash_of(const struct ptl_sideband *sb, const struct wanted *wanted)
 {
-    uint32_t h = 0x811c9dc5u ^ wanted->source ^ ((uint32_t)wanted->abi << 16);
+    return ptl__sb_hash(sb, wanted->source ^ ((uint32_t)wanted->abi << 16), wanted->name);
+}
 
-    for (const char *s = wanted->name; *s; s++)
-        h = (h ^ (uint8_t)*s) * 0x01000193u;
-    return h;
+/* There may be any number of builds of one name. */
+static uint32_t hash_with_id(uint32_t hash, const uint8_t *id, uint8_t size)
+{
+    for (uint8_t i = 0; i < size; i++)
+        hash = (hash ^ id[i]) * 0x01000193u; /* FNV-1a */
+    return hash;
 }
 
 static int is_wanted(const struct file *file, const struct wanted *wanted)
@@ -176,6 +200,17 @@ static int is_wanted(const struct file *file, const struct wanted *wanted)
                                  memcmp(file->id, wanted->id, wanted->id_size) == 0));
 }
 
+static int enter(struct ptl_sideband *sb, struct file *file, uint32_t hash)
+{
+    uint32_t with_id = hash_with_id(hash, file->id, file->id_size);
+    int status;
+
+    file->next = ptl__map_get(&sb->by_name, hash);
+    file->next_id = ptl__map_get(&sb->by_id, with_id);
+    status = ptl__map_put(&sb->by_name, hash, (uint32_t)sb->files_count);
+    return status < 0 ? status : ptl__map_put(&sb->by_id, with_id, (uint32_t)sb->files_count);
+}
+
 static int new_file(struct ptl_sideband *sb, const struct wanted *wanted, uint32_t hash)
 {
     struct file *file = MORE(sb, files);
@@ -184,10 +219,8 @@ static int new_file(struct ptl_sideband *sb, const struct wanted *wanted, uint32
 
     if (!file)
         return PTL_NOMEM;
-    *file = (struct file){.name = ptl__strdup(wanted->name),
-                          .source = wanted->source,
-                          .abi = wanted->abi,
-                          .next = ptl__map_get(&sb->by_name, hash)};
+    *file = (struct file){
+        .name = ptl__strdup(wanted->name), .source = wanted->source, .abi = wanted->abi};
     if (!file->name)
         return PTL_NOMEM;
     known = known_id(sb, wanted->name);
@@ -199,24 +232,26 @@ static int new_file(struct ptl_sideband *sb, const struct wanted *wanted, uint32
         file->id_size = known->size;
     }
     status = find(sb, file, wanted->abi);
-    if (status == 0)
-        status = ptl__map_put(&sb->by_name, hash, (uint32_t)sb->files_count);
     if (status < 0) {
         ptl__free(file->name);
         return status;
     }
+    status = enter(sb, file, hash);
     sb->files_count++;
-    return 0;
+    return status;
 }
 
 int ptl__sb_file(struct ptl_sideband *sb, const struct wanted *wanted, struct ptl_section **section,
                  uint32_t *problem)
 {
-    uint32_t hash = hash_of(wanted);
-    uint32_t i = ptl__map_get(&sb->by_name, hash);
+    uint32_t hash = hash_of(sb, wanted), i;
 
+    if (wanted->id_size)
+        i = ptl__map_get(&sb->by_id, hash_with_id(hash, wanted->id, wanted->id_size));
+    else
+        i = ptl__map_get(&sb->by_name, hash);
     while (i != PTL__MAP_NONE && !is_wanted(&sb->files[i], wanted))
-        i = sb->files[i].next;
+        i = wanted->id_size ? sb->files[i].next_id : sb->files[i].next;
     if (i == PTL__MAP_NONE) {
         int status = new_file(sb, wanted, hash);
 

@@ -20,7 +20,6 @@
 #include "sideband/sideband.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAGIC         0x4a695444u
@@ -36,6 +35,9 @@ struct dump {
     const uint8_t *bytes;
     uint64_t flags;
     uint32_t pid;
+    struct jit_code *codes; /* of this file, so far */
+    size_t count, cap;
+    struct ptl__map by_addr; /* the newest at an address */
 };
 
 int ptl__sb_is_jitdump(const char *name)
@@ -58,24 +60,31 @@ static uint64_t when(const struct dump *dump, uint64_t time)
     return tsc > dump->source->tsc_offset ? tsc - dump->source->tsc_offset : 0;
 }
 
-static int add(const struct dump *dump, const struct jit_code *code, const char *name,
+/* Those who write the file cannot choose addresses that collide. */
+static uint32_t hash_of(const struct dump *dump, uint64_t addr)
+{
+    return (uint32_t)(((addr ^ (uintptr_t)dump->sb) * 0x9e3779b97f4a7c15) >> 32);
+}
+
+static int add(struct dump *dump, const struct jit_code *code, const char *name,
                const uint8_t *bytes)
 {
-    struct jit_code *jit = MORE(dump->sb, jits);
+    uint32_t hash = hash_of(dump, code->addr);
+    struct jit_code *jit;
 
     if (!code->size)
         return 0;
-    if (!jit)
-        return PTL_NOMEM;
+    if (ptl__grow((void **)&dump->codes, &dump->cap, dump->count + 1, MAX_JITS, sizeof(*jit)) < 0)
+        return dump->count < MAX_JITS ? PTL_NOMEM : PTL_BAD_FILE;
+    jit = &dump->codes[dump->count];
     *jit = *code;
-    jit->seq = (uint32_t)dump->sb->jits_count;
+    jit->older = ptl__map_get(&dump->by_addr, hash);
     if (ptl_section_memory(&jit->section, bytes, code->size, 0, name) < 0)
         return PTL_NOMEM;
-    dump->sb->jits_count++;
-    return 0;
+    return ptl__map_put(&dump->by_addr, hash, (uint32_t)dump->count++);
 }
 
-static int load(const struct dump *dump, struct ptl__cursor *c, uint64_t time)
+static int load(struct dump *dump, struct ptl__cursor *c, uint64_t time)
 {
     struct jit_code code = {.tsc = when(dump, time), .pid = dump->pid};
     const uint8_t *nul;
@@ -92,27 +101,27 @@ static int load(const struct dump *dump, struct ptl__cursor *c, uint64_t time)
     return add(dump, &code, name, nul + 1);
 }
 
-/* The code that was at the old address. */
-static int move(const struct dump *dump, struct ptl__cursor *c, uint64_t time)
+/* The code that was at the old address: only the newest, what was there before is no more. */
+static int move(struct dump *dump, struct ptl__cursor *c, uint64_t time)
 {
     struct jit_code code = {.tsc = when(dump, time), .pid = dump->pid};
     uint64_t old;
+    uint32_t i;
 
     ptl__take(c, 16);
     old = ptl__taken(c, 8);
     code.addr = ptl__taken(c, 8);
     code.size = ptl__taken(c, 8);
-    for (size_t i = dump->sb->jits_count; i-- > 0 && !c->bad;) {
-        const struct jit_code *jit = &dump->sb->jits[i];
-
-        if (jit->pid == dump->pid && jit->addr == old && jit->size >= code.size)
-            return add(dump, &code, ptl_section_name(jit->section),
-                       ptl_section_bytes(jit->section));
-    }
-    return 0;
+    i = ptl__map_get(&dump->by_addr, hash_of(dump, old));
+    while (i != PTL__MAP_NONE && dump->codes[i].addr != old)
+        i = dump->codes[i].older;
+    if (c->bad || i == PTL__MAP_NONE || dump->codes[i].size < code.size)
+        return 0;
+    return add(dump, &code, ptl_section_name(dump->codes[i].section),
+               ptl_section_bytes(dump->codes[i].section));
 }
 
-static int read_records(const struct dump *dump, struct ptl__cursor *c)
+static int read_records(struct dump *dump, struct ptl__cursor *c)
 {
     int status = 0;
 
@@ -133,25 +142,90 @@ static int read_records(const struct dump *dump, struct ptl__cursor *c)
     return status;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct jit_code *x = a, *y = b;
+/* --- by time ----------------------------------------------------------------------------- */
 
-    if (x->tsc != y->tsc)
-        return x->tsc < y->tsc ? -1 : 1;
-    return x->seq < y->seq ? -1 : x->seq > y->seq;
+static int is_before(const struct jit_code *x, const struct jit_code *y)
+{
+    return x->tsc != y->tsc ? x->tsc < y->tsc : x->seq < y->seq;
 }
 
-int ptl__sb_jitdump(struct ptl_sideband *sb, const struct wanted *wanted, uint32_t pid)
+static void swap(struct jit_code *x, struct jit_code *y)
 {
-    struct dump dump = {.sb = sb, .source = &sb->sources[wanted->source], .pid = pid};
+    struct jit_code was = *x;
+
+    *x = *y;
+    *y = was;
+}
+
+/* Into the heap, in the place of one that has been applied. */
+static int push(struct ptl_sideband *sb, const struct jit_code *code)
+{
+    struct jit_code *heap = MORE(sb, jits);
+    size_t i = sb->jits_left, up;
+
+    if (!heap)
+        return PTL_NOMEM;
+    heap = sb->jits;
+    heap[sb->jits_count] = heap[i];
+    heap[i] = *code;
+    heap[i].seq = (uint32_t)sb->jits_count++;
+    sb->jits_left++;
+    for (; i && is_before(&heap[i], &heap[up = (i - 1) / 2]); i = up)
+        swap(&heap[i], &heap[up]);
+    return 0;
+}
+
+const struct jit_code *ptl__sb_next_jit(struct ptl_sideband *sb, uint64_t until)
+{
+    struct jit_code *heap = sb->jits;
+    size_t i = 0, down;
+
+    if (!sb->jits_left || heap->tsc > until)
+        return NULL;
+    swap(heap, &heap[--sb->jits_left]);
+    for (; (down = 2 * i + 1) < sb->jits_left; i = down) {
+        if (down + 1 < sb->jits_left && is_before(&heap[down + 1], &heap[down]))
+            down++;
+        if (!is_before(&heap[down], &heap[i]))
+            break;
+        swap(&heap[i], &heap[down]);
+    }
+    return &heap[sb->jits_left];
+}
+
+/* All that was read, or nothing of it. */
+static int push_all(struct dump *dump, int status)
+{
+    size_t i = 0;
+
+    if (status == 0 && dump->count > MAX_JITS - dump->sb->jits_count)
+        status = PTL_BAD_FILE;
+    dump->sb->jits_full |= status == PTL_BAD_FILE;
+    while (status == 0 && i < dump->count)
+        if ((status = push(dump->sb, &dump->codes[i])) == 0)
+            i++;
+    while (i < dump->count)
+        ptl_section_unref(dump->codes[i++].section);
+    ptl__free(dump->codes);
+    ptl__map_free(&dump->by_addr);
+    return status;
+}
+
+/* --- all ----------------------------------------------------------------------------------- */
+
+int ptl__sb_jitdump(struct ptl_sideband *sb, const struct wanted *wanted, struct process *process)
+{
+    struct dump dump = {.sb = sb, .source = &sb->sources[wanted->source], .pid = process->pid};
     struct ptl_section *section;
     struct ptl__cursor c;
     uint32_t problem, header;
     int status = ptl__sb_file(sb, wanted, &section, &problem);
 
-    if (status < 0 || !section)
+    if (status < 0 || !section || process->jitdump == section)
         return status;
+    process->jitdump = section;
+    if (sb->jits_full) /* reading them only to find that takes time, too */
+        return ptl__sb_problem(sb, wanted->name, PTL_SB_CAUSE_MISSING, EFBIG, &problem);
     dump.bytes = ptl_section_bytes(section);
     c = (struct ptl__cursor){dump.bytes, dump.bytes + ptl_section_size(section), 0};
     if (ptl_section_size(section) < HEADER_SIZE || ptl__taken(&c, 4) != MAGIC)
@@ -162,8 +236,8 @@ int ptl__sb_jitdump(struct ptl_sideband *sb, const struct wanted *wanted, uint32
     if (header < HEADER_SIZE || header > ptl_section_size(section))
         return ptl__sb_problem(sb, wanted->name, PTL_SB_CAUSE_MISSING, EINVAL, &problem);
     c.pos = dump.bytes + header;
-    status = read_records(&dump, &c);
-    if (sb->jits_count > sb->jits_done) /* with those of other files not yet applied */
-        qsort(sb->jits + sb->jits_done, sb->jits_count - sb->jits_done, sizeof(*sb->jits), by_time);
+    status = push_all(&dump, read_records(&dump, &c));
+    if (status == PTL_BAD_FILE)
+        status = ptl__sb_problem(sb, wanted->name, PTL_SB_CAUSE_MISSING, EFBIG, &problem);
     return status;
 }

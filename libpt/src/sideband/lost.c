@@ -45,24 +45,22 @@ uint8_t ptl__sb_name_cause(const char *name)
 int ptl__sb_problem(struct ptl_sideband *sb, const char *name, uint8_t cause, int err,
                     uint32_t *index)
 {
-    struct ptl_sb_problem *problem;
+    uint32_t hash = ptl__sb_hash(sb, cause, name), newest = ptl__map_get(&sb->by_problem, hash);
+    struct ptl_sb_problem *problem = MORE(sb, problems);
+    uint32_t *older = MORE(sb, older_problems);
 
-    /* The newest first: mappings of one file come together. */
-    for (size_t i = sb->problems_count; i-- > 0;) {
-        problem = &sb->problems[i];
-        if (problem->cause == cause && strcmp(problem->name, name) == 0) {
-            *index = (uint32_t)i;
+    for (*index = newest; *index != PTL__MAP_NONE; *index = sb->older_problems[*index])
+        if (sb->problems[*index].cause == cause && strcmp(sb->problems[*index].name, name) == 0)
             return 0;
-        }
-    }
-    problem = MORE(sb, problems);
-    if (!problem)
+    if (!problem || !older)
         return PTL_NOMEM;
     *problem = (struct ptl_sb_problem){.name = ptl__strdup(name), .cause = cause, .err = err};
     if (!problem->name)
         return PTL_NOMEM;
+    *older = newest;
     *index = (uint32_t)sb->problems_count++;
-    return 0;
+    sb->older_problems_count++;
+    return ptl__map_put(&sb->by_problem, hash, *index);
 }
 
 int ptl__sb_lose(struct ptl_sideband *sb, uint32_t space, uint64_t addr, uint64_t len,

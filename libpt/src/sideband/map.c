@@ -5,10 +5,15 @@
 
 #include <pt/status.h>
 
+/* The keys come from recordings: the address of the slots keeps those who write them from choosing
+ * keys that collide. */
 static size_t place(const struct ptl__map *map, uint32_t key)
 {
-    size_t i = (size_t)(key * 0x9e3779b1u) & (map->cap - 1);
+    uint64_t h = ((uintptr_t)map->slot ^ key) * 0x9e3779b97f4a7c15;
+    size_t i;
 
+    h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93;
+    i = (size_t)(h >> 32) & (map->cap - 1);
     while (map->full[i] && map->slot[i].key != key)
         i = (i + 1) & (map->cap - 1);
     return i;

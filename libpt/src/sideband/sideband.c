@@ -72,11 +72,15 @@ void ptl_sideband_free(struct ptl_sideband *sb)
     ptl__free(sb->ids);
     ptl__free(sb->lost);
     ptl__free(sb->problems);
+    ptl__free(sb->older_problems);
     ptl__free(sb->jits);
     ptl__map_free(&sb->by_pid);
     ptl__map_free(&sb->by_tid);
     ptl__map_free(&sb->by_name);
     ptl__map_free(&sb->by_lane);
+    ptl__map_free(&sb->by_id);
+    ptl__map_free(&sb->by_known);
+    ptl__map_free(&sb->by_problem);
     ptl_section_unref(sb->vdso);
     ptl_timeline_free(sb->timeline);
     ptl_files_free(sb->cache);
@@ -159,19 +163,9 @@ int ptl_sideband_lane(struct ptl_sideband *sb, uint32_t lane, uint32_t pid, uint
 int ptl_sideband_build_id(struct ptl_sideband *sb, const char *filename, const uint8_t *id,
                           size_t len)
 {
-    struct known_id *known;
-
-    if (!sb || !filename || !id || !len || len > sizeof(known->id) || sb->finished)
+    if (!sb || !filename || !id || !len || len > sizeof(sb->ids->id) || sb->finished)
         return PTL_INVALID;
-    known = MORE(sb, ids);
-    if (!known)
-        return PTL_NOMEM;
-    *known = (struct known_id){.name = ptl__strdup(filename), .size = (uint8_t)len};
-    if (!known->name)
-        return PTL_NOMEM;
-    memcpy(known->id, id, len);
-    sb->ids_count++;
-    return 0;
+    return ptl__sb_know_id(sb, filename, id, len);
 }
 
 /* --- items ------------------------------------------------------------------------- */

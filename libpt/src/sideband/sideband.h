@@ -71,7 +71,8 @@ static inline int ptl__sb_is_switch(const struct item *item)
 struct process {
     uint32_t pid, space;
     uint8_t abi, have_abi;
-    uint8_t has_jitdump; /* anonymous code is told of there */
+    uint8_t has_jitdump;               /* anonymous code is told of there */
+    const struct ptl_section *jitdump; /* the one that was read last */
 };
 
 struct thread {
@@ -99,11 +100,13 @@ struct file {
     uint8_t id[20];              /* build id wanted; size 0: any will do */
     struct ptl_section *section; /* borrowed; NULL: see problem */
     uint32_t problem;
-    uint32_t next; /* with the same hash */
+    uint32_t next;    /* with the same hash of the name */
+    uint32_t next_id; /* of the name and the id */
 };
 
 struct known_id {
     char *name;
+    uint32_t next; /* with the same hash */
     uint8_t id[20];
     uint8_t size;
 };
@@ -119,8 +122,11 @@ struct lost {
 struct jit_code {
     uint64_t tsc, addr, size;
     uint32_t pid, seq;
+    uint32_t older; /* jitdump.c, while the file is read */
     struct ptl_section *section;
 };
+
+#define MAX_JITS ((size_t)4 << 20) /* of all files: any number of processes may map a file */
 
 /* bpf.c */
 struct bpf {
@@ -138,6 +144,7 @@ struct ptl_sideband {
     uint32_t position_lane;
     uint8_t finished;
     uint8_t has_pokes; /* TEXT_POKE records: rare */
+    uint8_t jits_full; /* MAX_JITS: no more are read */
     char *buildid_dir;
     struct ptl_space *base;
     struct ptl_timeline *timeline;
@@ -152,10 +159,13 @@ struct ptl_sideband {
     ARRAY(struct known_id, ids);
     ARRAY(struct lost, lost);
     ARRAY(struct ptl_sb_problem, problems);
+    ARRAY(uint32_t, older_problems); /* of each: one before with the same hash */
     ARRAY(struct jit_code, jits);
     ARRAY(struct bpf, bpfs);
-    struct ptl__map by_pid, by_tid, by_name, by_lane; /* to the index; by_lane: of its thread */
-    size_t jits_done;
+    struct ptl__map by_pid, by_tid, by_lane; /* to the index; by_lane: of its thread */
+    struct ptl__map by_name, by_id;          /* files: the newest; by_id: of the name and the id */
+    struct ptl__map by_known, by_problem;
+    size_t jits_left; /* these first ones are a heap, the next one to apply in front */
     struct ptl_section *vdso;
 };
 
@@ -209,6 +219,20 @@ int ptl__sb_file(struct ptl_sideband *sb, const struct wanted *wanted, struct pt
                  uint32_t *problem);
 void ptl__sb_free_files(struct ptl_sideband *sb);
 
+/* Of a name, for maps; goes on from `h`. Those who write recordings cannot choose names that
+ * collide, as the address of the sideband counts. */
+static inline uint32_t ptl__sb_hash(const struct ptl_sideband *sb, uint32_t h, const char *name)
+{
+    uint64_t sum = 0xcbf29ce484222325 ^ (uintptr_t)sb ^ h; /* FNV-1a, 64 bits */
+
+    for (; *name; name++)
+        sum = (sum ^ (uint8_t)*name) * 0x100000001b3;
+    return (uint32_t)(sum ^ (sum >> 32));
+}
+
+/* files.c: the build id of a name, for files without one in the record; the first one counts. */
+int ptl__sb_know_id(struct ptl_sideband *sb, const char *name, const void *id, size_t size);
+
 /* lost.c */
 int ptl__sb_problem(struct ptl_sideband *sb, const char *name, uint8_t cause, int err,
                     uint32_t *index);
@@ -223,7 +247,9 @@ int ptl__sb_bpf_untold(struct ptl_sideband *sb);
 void ptl__sb_free_bpf(struct ptl_sideband *sb);
 
 /* jitdump.c: read the file that the mapping names; its code becomes jits. */
-int ptl__sb_jitdump(struct ptl_sideband *sb, const struct wanted *wanted, uint32_t pid);
+int ptl__sb_jitdump(struct ptl_sideband *sb, const struct wanted *wanted, struct process *process);
 int ptl__sb_is_jitdump(const char *name);
+/* The next code, if it was there by `until`; else NULL. Pointers are valid until the next file. */
+const struct jit_code *ptl__sb_next_jit(struct ptl_sideband *sb, uint64_t until);
 
 #endif
