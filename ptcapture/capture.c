@@ -70,6 +70,17 @@ int capture_wrote(struct capture *capture, int status)
     return -1;
 }
 
+int capture_knows(struct capture *capture, pid_t pid, int status)
+{
+    if (status <= 0)
+        return status;
+    if (!capture->write_failed)
+        capture_error(capture, "cannot read what process %d is and has mapped: %s.", (int)pid,
+                      strerror(errno));
+    capture->write_failed = 1;
+    return PTL_IO;
+}
+
 int capture_open_control(const struct capture *capture, struct control *control)
 {
     const char *spec = capture->options->control;

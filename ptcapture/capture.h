@@ -33,6 +33,7 @@ struct capture {
     struct command command;   /* the command, held before its exec; pid 0 if there is none */
     struct capture_totals totals;
     int write_failed; /* the message has been printed */
+    int incomplete;   /* something is missing that no record tells of */
 };
 
 /* "ptcapture: " + message to stderr; _note() only unless -q, _debug() only with -v. */
@@ -49,6 +50,9 @@ void capture_progress(const struct capture *capture);
 /* Pass on what a writer returned: 0 or more, or -1 after saying (once) that the output cannot be
  * written and why. */
 int capture_wrote(struct capture *capture, int status);
+
+/* Pass on what proc_synthesize() returned, likewise. */
+int capture_knows(struct capture *capture, pid_t pid, int status);
 
 /* control_open() of --control, with a message if that fails. Returns 0 or -1. */
 int capture_open_control(const struct capture *capture, struct control *control);

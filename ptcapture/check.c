@@ -99,8 +99,12 @@ enum probe_result check_intel_pt(char *reason, size_t size)
     struct pmu pmu;
 
     *reason = '\0';
-    if (pmu_load(&pmu, PMU_SYSFS, "intel_pt"))
-        return no_pmu(reason, size);
+    if (pmu_load(&pmu, PMU_SYSFS, "intel_pt")) {
+        if (errno == ENOENT)
+            return no_pmu(reason, size);
+        snprintf(reason, size, "cannot read " PMU_SYSFS "/intel_pt: %s", strerror(errno));
+        return PROBE_NO_KERNEL;
+    }
     if (paranoid > 2 && !is_privileged()) {
         snprintf(reason, size,
                  PARANOID " is %ld: only privileged users may open events. Fix: sysctl "
@@ -171,7 +175,9 @@ static void report_pmu(struct report *report)
     struct pmu pmu;
 
     if (pmu_load(&pmu, PMU_SYSFS, "intel_pt")) {
-        say(report, "PMU", "none (" PMU_SYSFS "/intel_pt does not exist)");
+        snprintf(text, sizeof(text), "none (" PMU_SYSFS "/intel_pt %s)",
+                 errno == ENOENT ? "does not exist" : "cannot be read");
+        say(report, "PMU", text);
         return;
     }
     snprintf(text, sizeof(text), "intel_pt, type %u", pmu.type);

@@ -84,7 +84,9 @@ int command_failed(struct command *command)
 
     if (command->failed_fd < 0)
         return 0;
-    n = read(command->failed_fd, &err, sizeof(err));
+    do
+        n = read(command->failed_fd, &err, sizeof(err));
+    while (n < 0 && errno == EINTR);
     close(command->failed_fd);
     command->failed_fd = -1;
     return n == (ssize_t)sizeof(err) ? err : command->go_error;

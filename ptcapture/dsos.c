@@ -52,19 +52,21 @@ static int grow(struct names *names)
     return 0;
 }
 
-/* Returns 1 if the name is new. */
+/* Returns 1 if the name is new, PTL_NOMEM, or 0. */
 static int add_name(struct names *names, const char *name)
 {
     char **slot;
 
     if (grow(names))
-        return 0;
+        return PTL_NOMEM;
     slot = find(names, name);
     if (*slot)
         return 0;
     *slot = strdup(name);
-    names->count += *slot != NULL;
-    return *slot != NULL;
+    if (!*slot)
+        return PTL_NOMEM;
+    names->count++;
+    return 1;
 }
 
 static void free_names(struct names *names)
@@ -89,9 +91,12 @@ int dsos_add_file(struct ptl_perf_writer *writer, const char *path, const char *
     struct ptl_perf_build_id id;
     size_t len = sizeof(id.id);
 
+    int status;
+
     memset(&id, 0, sizeof(id));
-    if (ptl_elf_build_id(path, id.id, &len))
-        return 0;
+    status = ptl_elf_build_id(path, id.id, &len);
+    if (status)
+        return status == PTL_NOMEM ? status : 0;
     return add_id(writer, &id, len, name, misc);
 }
 
@@ -145,13 +150,15 @@ int dsos_add(struct ptl_perf_writer *writer, const char *path)
     struct names names = {NULL, 0, 0};
     struct ptl_perf_record record;
     struct ptl_perf *perf;
-    int status = 0;
+    int status = ptl_perf_open(&perf, path, &config, NULL);
 
-    if (ptl_perf_open(&perf, path, &config, NULL))
-        return 0;
+    if (status)
+        return status;
     while (!status && ptl_perf_next(perf, &iter, &record)) {
         const char *name = mapped(&record.record);
-        if (!name || !add_name(&names, name))
+
+        status = name ? add_name(&names, name) : 0;
+        if (status <= 0)
             continue;
         status = *name ? dsos_add_file(writer, name, name, PTL_MISC_USER) : add_kernel(writer);
     }

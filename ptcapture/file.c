@@ -101,14 +101,26 @@ static int close_file(struct capture_file *file, int status)
     return status;
 }
 
-int file_finish(struct capture_file *file)
+/* A record that is written at once: behind it stands that others may come, whatever stood there. */
+static void leave(const struct capture_file *file)
+{
+    int err = errno;
+
+    if (file->writer && ptl_perf_write_init_done(file->writer))
+        errno = err; /* why it is left has been said */
+    errno = err;
+}
+
+int file_finish(struct capture_file *file, int whole)
 {
     int status = ptl_perf_writer_sync(file->writer);
 
-    if (!status && !file->pipe)
+    if (!status && whole && !file->pipe)
         status = dsos_add(file->writer, file->path);
-    if (!status)
+    if (!status && whole)
         status = ptl_perf_writer_finish(file->writer);
+    else
+        leave(file);
     return close_file(file, status);
 }
 

@@ -30,9 +30,11 @@ int file_create(struct capture_file *file, const char *path, int directory);
 int file_start(struct capture_file *file, const struct ptl_perf_writer_config *config,
                const struct pmu *pmu, int argc, char *const *argv);
 
-/* Add the build ids of what was mapped; finish and close. Returns 0 or the first error that kept
- * anything from being written. */
-int file_finish(struct capture_file *file);
+/* Add the build ids of what was mapped; finish and close. Not `whole`: the header goes on saying
+ * that the recorder has not finished. Returns 0 or the first error that kept anything from being
+ * written.
+ */
+int file_finish(struct capture_file *file, int whole);
 
 /* Nothing has been recorded: remove it, and give an old file its name back. */
 void file_discard(struct capture_file *file);

@@ -8,6 +8,7 @@
  */
 #include "dsos.h"
 #include "perf.h"
+#include "proc.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -30,6 +31,26 @@ struct ksym {
     int module;
 };
 
+/* Of a file of the kernel: it may not be there, or not for us. */
+static FILE *open_told(const char *path)
+{
+    FILE *file = fopen(path, "re");
+
+    if (!file && (errno == ENOENT || errno == EACCES || errno == EPERM))
+        errno = 0;
+    return file;
+}
+
+/* Returns 0, or the errno of what kept the file from being read to its end. */
+static int close_told(FILE *file)
+{
+    int err = file && ferror(file) ? errno : 0;
+
+    if (file)
+        fclose(file);
+    return err;
+}
+
 static int next_symbol(FILE *file, struct ksym *sym)
 {
     char line[640], module[128];
@@ -48,9 +69,10 @@ static int next_symbol(FILE *file, struct ksym *sym)
 
 int kernel_symbol(const char *name, uint64_t *addr, uint64_t *size)
 {
-    FILE *file = fopen(KALLSYMS, "re");
+    FILE *file = open_told(KALLSYMS);
     uint64_t next = UINT64_MAX;
     struct ksym sym;
+    int err;
 
     *addr = 0;
     if (!file)
@@ -59,12 +81,16 @@ int kernel_symbol(const char *name, uint64_t *addr, uint64_t *size)
         if (!strcmp(sym.name, name) && !*addr)
             *addr = sym.addr;
     }
-    rewind(file);
-    while (*addr && next_symbol(file, &sym)) {
+    err = ferror(file) ? errno : 0;
+    if (!err)
+        rewind(file);
+    while (!err && *addr && next_symbol(file, &sym)) {
         if (sym.addr > *addr && sym.addr < next)
             next = sym.addr;
     }
-    fclose(file);
+    errno = close_told(file);
+    if (errno)
+        return -1;
     *size = next == UINT64_MAX ? 1 : next - *addr;
     return *addr ? 0 : -1;
 }
@@ -90,16 +116,20 @@ static int write_map(struct ptl_perf_writer *writer, const struct ptl_layout *la
 
 static int write_modules(struct ptl_perf_writer *writer, const struct ptl_layout *layout)
 {
-    FILE *file = fopen(MODULES, "re");
+    FILE *file = open_told(MODULES);
     char line[1024], name[128], label[136];
     unsigned long long size, addr;
-    int status = 0;
+    int status = !file && errno ? PROC_UNREAD : 0;
 
     while (file && !status && fgets(line, sizeof(line), file)) {
         if (sscanf(line, "%127s %llu %*s %*s %*s 0x%llx", name, &size, &addr) != 3 || !addr)
             continue;
         snprintf(label, sizeof(label), "[%s]", name);
         status = write_map(writer, layout, label, addr, size, 0);
+    }
+    if (file && !status) {
+        errno = close_told(file);
+        return errno ? PROC_UNREAD : 0;
     }
     if (file)
         fclose(file);
@@ -112,13 +142,30 @@ int kernel_write_maps(struct ptl_perf_writer *writer, const struct ptl_layout *l
     int status;
 
     /* Addresses are hidden by kptr_restrict: then decoders cannot place the kernel. */
-    if (kernel_symbol("_text", &text, &size) || kernel_symbol("_etext", &end, &size) || end < text)
+    if (kernel_symbol("_text", &text, &size) || kernel_symbol("_etext", &end, &size))
+        return errno ? PROC_UNREAD : 0;
+    if (end < text)
         return 0;
     status = write_map(writer, layout, "[kernel.kallsyms]_text", text, end - text, text);
     return status ? status : write_modules(writer, layout);
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
+
+static int write_all(int fd, const char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t n = write(fd, bytes, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
 
 static int copy_text(const char *from, const char *to)
 {
@@ -129,8 +176,8 @@ static int copy_text(const char *from, const char *to)
     if (in < 0)
         return -1;
     out = ptl_open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    while (out >= 0 && (n = read(in, buf, sizeof(buf))) > 0) {
-        if (write(out, buf, (size_t)n) != n) {
+    while (out >= 0 && ((n = read(in, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR))) {
+        if (n > 0 && write_all(out, buf, (size_t)n)) {
             n = -1;
             break;
         }
@@ -165,33 +212,73 @@ static void add_range(struct ranges *ranges, uint64_t from, uint64_t to)
     ranges->range[ranges->count++].to = to;
 }
 
-static void find_code(struct ranges *ranges)
+/* Returns 0 or -1 with errno. */
+static int find_code(struct ranges *ranges)
 {
-    FILE *file = fopen(MODULES, "re");
+    FILE *file = open_told(MODULES);
     unsigned long long size, addr;
     uint64_t text, end, dummy;
     char line[1024];
 
     memset(ranges, 0, sizeof(*ranges));
-    if (!kernel_symbol("_text", &text, &dummy) && !kernel_symbol("_etext", &end, &dummy) &&
-        end > text)
-        add_range(ranges, text, end);
+    if (!file && errno)
+        return -1;
+    if (!kernel_symbol("_text", &text, &dummy) && !kernel_symbol("_etext", &end, &dummy)) {
+        if (end > text)
+            add_range(ranges, text, end);
+    } else if (errno) {
+        if (file)
+            fclose(file);
+        return -1;
+    }
     while (file && fgets(line, sizeof(line), file)) {
         if (sscanf(line, "%*s %llu %*s %*s %*s 0x%llx", &size, &addr) == 2 && addr)
             add_range(ranges, addr, addr + size);
     }
-    if (file)
-        fclose(file);
+    errno = close_told(file);
+    return errno ? -1 : 0;
 }
 
-/* The part of the file that holds [from, to): the offset in kcore, -1 if no segment does. */
+/* How much of `size` bytes there is, or -1 with errno. */
+static ssize_t read_at(int fd, void *bytes, size_t size, int64_t from)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)from + (off_t)done);
+
+        if (n < 0)
+            return -1;
+        if (!n)
+            break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+static int write_at(int fd, const void *bytes, size_t size, uint64_t to)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(to + done));
+
+        if (n < 0)
+            return -1;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+/* The part of the file that holds [from, to): the offset in kcore, -1 if no segment does, -2 with
+ * errno if that cannot be read. */
 static int64_t kcore_offset(int kcore, const Elf64_Ehdr *ehdr, uint64_t from, uint64_t to)
 {
     for (unsigned i = 0; i < ehdr->e_phnum; i++) {
         Elf64_Phdr ph;
-        if (pread(kcore, &ph, sizeof(ph), (off_t)(ehdr->e_phoff + i * sizeof(ph))) !=
+        if (read_at(kcore, &ph, sizeof(ph), (int64_t)(ehdr->e_phoff + i * sizeof(ph))) !=
             (ssize_t)sizeof(ph))
-            return -1;
+            return -2;
         if (ph.p_type == PT_LOAD && from >= ph.p_vaddr && to - ph.p_vaddr <= ph.p_filesz)
             return (int64_t)(ph.p_offset + (from - ph.p_vaddr));
     }
@@ -204,9 +291,13 @@ static int copy_range(int in, int64_t from, int out, uint64_t to, uint64_t len)
 
     while (len) {
         size_t n = len < sizeof(buf) ? (size_t)len : sizeof(buf);
-        if (pread(in, buf, n, (off_t)from) != (ssize_t)n)
+        ssize_t got = read_at(in, buf, n, from);
+
+        if (got < 0 && errno != EFAULT)
+            return -1;
+        if (got != (ssize_t)n)
             memset(buf, 0, n); /* a page that is not there */
-        if (pwrite(out, buf, n, (off_t)to) != (ssize_t)n)
+        if (write_at(out, buf, n, to))
             return -1;
         from += (int64_t)n;
         to += n;
@@ -224,9 +315,9 @@ static int write_kcore(int in, int out)
     size_t n = 0;
     int failed = 1;
 
-    if (!ranges || pread(in, &ehdr, sizeof(ehdr), 0) != (ssize_t)sizeof(ehdr))
+    if (!ranges || read_at(in, &ehdr, sizeof(ehdr), 0) != (ssize_t)sizeof(ehdr) ||
+        find_code(ranges))
         goto done;
-    find_code(ranges);
     own = ehdr;
     own.e_phoff = sizeof(own);
     own.e_shoff = own.e_shnum = own.e_shstrndx = 0;
@@ -236,6 +327,7 @@ static int write_kcore(int in, int out)
     for (size_t i = 0; i < ranges->count && !failed; i++) {
         uint64_t from = ranges->range[i].from, len = ranges->range[i].to - from;
         int64_t offset = kcore_offset(in, &ehdr, from, from + len);
+        failed = offset == -2;
         if (offset < 0)
             continue;
         ph[n].p_type = PT_LOAD;
@@ -248,8 +340,10 @@ static int write_kcore(int in, int out)
         at += len;
     }
     own.e_phnum = (Elf64_Half)n;
-    failed |= !n || pwrite(out, &own, sizeof(own), 0) != (ssize_t)sizeof(own) ||
-              pwrite(out, ph, n * sizeof(*ph), sizeof(own)) != (ssize_t)(n * sizeof(*ph));
+    if (!failed && !n)
+        errno = 0; /* hidden */
+    failed = failed || !n || write_at(out, &own, sizeof(own), 0) ||
+             write_at(out, ph, n * sizeof(*ph), sizeof(own));
 done:
     free(ranges);
     return failed ? -1 : 0;
@@ -285,8 +379,10 @@ int kernel_copy(const char *directory, char *reason, size_t size)
     if (failed)
         snprintf(reason, size, "cannot copy the kernel's code from " KCORE ": %s",
                  errno ? strerror(errno) : "its addresses are hidden (kernel.kptr_restrict)");
-    if (out >= 0 && close(out))
+    if (out >= 0 && close(out) && !failed) {
+        snprintf(reason, size, "cannot write %s: %s", path, strerror(errno));
         failed = 1;
+    }
     close(in);
     return failed ? -1 : 0;
 }
@@ -316,10 +412,10 @@ int kernel_save_vdso(const char *output, struct ptl_perf_writer *writer)
     size = vdso_size(ehdr);
     unlink(path); /* of an earlier recording here; never followed if it is a link */
     fd = ptl_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return -1;
-    failed = write(fd, ehdr, size) != (ssize_t)size;
-    failed |= close(fd);
-    /* The file is of use without its build id. */
-    return failed || dsos_add_file(writer, path, "[vdso]", PTL_MISC_USER) ? -1 : 0;
+    if (fd < 0) /* another user's, in a directory that all may write to: the same kernel's */
+        return errno == EEXIST ? 0 : PROC_UNREAD;
+    failed = write_all(fd, (const char *)ehdr, size);
+    if (close(fd))
+        failed = -1;
+    return failed ? PROC_UNREAD : dsos_add_file(writer, path, "[vdso]", PTL_MISC_USER);
 }

@@ -165,7 +165,8 @@ static void summary(const struct capture *capture, uint64_t bytes)
                  trace, extra, (unsigned long long)t->wakeups, t->wakeups == 1 ? "" : "s", loss);
 }
 
-/* Finish the file whatever happened before: what has been recorded stays readable. */
+/* Whatever happened before, what has been recorded stays readable; but its header says that it is
+ * finished only if it is all. */
 static int close_output(struct capture *capture, int failed)
 {
     uint64_t bytes = file_bytes(&capture->file);
@@ -174,7 +175,7 @@ static int close_output(struct capture *capture, int failed)
         file_discard(&capture->file);
         return failed;
     }
-    if (capture_wrote(capture, file_finish(&capture->file)) < 0)
+    if (capture_wrote(capture, file_finish(&capture->file, !capture->incomplete)) < 0)
         return -1;
     if (failed)
         return failed;

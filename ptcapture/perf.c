@@ -131,9 +131,13 @@ static void loop(struct perf_recorder *rec)
     while (!done && !rec->failed && !control_stopped()) {
         rec->polls[rec->pt.count].fd = rec->control.ctl_fd;
         rec->polls[rec->pt.count].events = POLLIN;
-        if (poll(rec->polls, rec->pt.count + 1, TICK_MS) < 0 && errno != EINTR)
-            break;
-        done = all_gone(rec) || command_gone(rec);
+        if (poll(rec->polls, rec->pt.count + 1, TICK_MS) >= 0) {
+            done = all_gone(rec);
+        } else if (errno != EINTR && errno != ENOMEM && errno != EAGAIN) {
+            capture_error(rec->capture, "cannot wait for trace: %s.", strerror(errno));
+            rec->failed = 1;
+        }
+        done |= command_gone(rec);
         each_lane(rec, perf_lane_drain);
         obey(rec);
         if (rec->capture->options->snapshot && control_snapshots())
@@ -146,10 +150,15 @@ static void loop(struct perf_recorder *rec)
 /* Stop, and take what the rings still hold. */
 static void finish(struct perf_recorder *rec)
 {
+    int failed = rec->failed;
+
+    if (!rec->capture->write_failed)
+        rec->failed = 0; /* what there is can be had all the same */
     perf_switch(rec, 0);
     if (rec->capture->options->snapshot)
         snapshot(rec);
     each_lane(rec, perf_lane_drain);
+    rec->failed |= failed != 0;
 }
 
 static void add_losses(struct perf_recorder *rec)
@@ -222,6 +231,7 @@ static int record(struct capture *capture)
     if (capture_open_control(capture, &rec.control))
         return -1;
     status = record_all(&rec);
+    capture->incomplete = status != 0;
     /* Those of a command come and go uncounted. */
     if (capture->options->target == TARGET_PIDS || capture->options->target == TARGET_TIDS)
         capture->totals.threads = rec.tid_count;

@@ -65,7 +65,8 @@ struct perf_recorder {
 /* perf_open.c: lanes and events. Each returns 0, or -1 with the message printed. */
 int perf_open_all(struct perf_recorder *rec);
 void perf_close_all(struct perf_recorder *rec);
-/* Start or stop all PT events. */
+/* Start or stop a PT event, or all. If that fails the recording has, and goes no further. */
+void perf_turn(struct perf_recorder *rec, int fd, int on);
 void perf_switch(struct perf_recorder *rec, int on);
 
 /* perf_other.c: the events that carry AUX samples. */
@@ -84,13 +85,16 @@ int perf_lane_snapshot(struct perf_recorder *rec, struct perf_lane *lane);
 /* perf_begin.c: what stands before the rings in the file. Returns 0 or a negative status. */
 int perf_write_begin(struct perf_recorder *rec);
 
-/* kernel.c: records of the kernel's own maps, and copies of its code. */
+/* kernel.c: records of the kernel's own maps, and copies of its code. Returns 0, a negative status,
+ * or PROC_UNREAD with errno if they cannot be read. */
 int kernel_write_maps(struct ptl_perf_writer *writer, const struct ptl_layout *layout);
 /* Into DIRECTORY/kcore_dir. Returns 0, or -1 with a reason. */
 int kernel_copy(const char *directory, char *reason, size_t size);
-/* The address and size of a function of the kernel. Returns 0 or -1. */
+/* The address and size of a function of the kernel. Returns 0, or -1 with errno: 0 if there is none
+ * whose address is told. */
 int kernel_symbol(const char *name, uint64_t *addr, uint64_t *size);
-/* Save the [vdso] of this process as DIRECTORY-of-`output`/vdso-x64.so, where decoders look. */
+/* Save the [vdso] of this process as DIRECTORY-of-`output`/vdso-x64.so, where decoders look.
+ * Returns 0, a negative status, or PROC_UNREAD with errno if it cannot be saved. */
 int kernel_save_vdso(const char *output, struct ptl_perf_writer *writer);
 
 /* perf_error.c: a refusal of the kernel: which limit, its value, what was asked, what fixes it. */

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,16 +126,30 @@ static int add_index(struct perf_recorder *rec)
 
 /* --- what runs already ------------------------------------------------------------------ */
 
-static int add_all_processes(struct ptl_perf_writer *writer, const struct ptl_layout *layout)
+static int add_process(struct perf_recorder *rec, const struct ptl_layout *layout, pid_t pid)
+{
+    return capture_knows(rec->capture, pid,
+                         proc_synthesize(rec->capture->file.writer, layout, pid));
+}
+
+static int add_all_processes(struct perf_recorder *rec, const struct ptl_layout *layout)
 {
     DIR *dir = opendir("/proc");
-    struct dirent *entry;
+    struct dirent *entry = NULL;
     int status = 0;
 
-    while (dir && !status && (entry = readdir(dir))) {
-        if (isdigit((unsigned char)entry->d_name[0]))
-            status = proc_synthesize(writer, layout, (pid_t)strtol(entry->d_name, NULL, 10));
-    }
+    do {
+        errno = 0;
+        entry = dir ? readdir(dir) : NULL;
+        if (!dir || (!entry && errno)) {
+            capture_error(rec->capture, "cannot read which processes there are: %s.",
+                          strerror(errno));
+            rec->capture->write_failed = 1;
+            status = PTL_IO;
+        } else if (entry && isdigit((unsigned char)entry->d_name[0])) {
+            status = add_process(rec, layout, (pid_t)strtol(entry->d_name, NULL, 10));
+        }
+    } while (entry && !status);
     if (dir)
         closedir(dir);
     return status;
@@ -142,20 +157,30 @@ static int add_all_processes(struct ptl_perf_writer *writer, const struct ptl_la
 
 static int add_processes(struct perf_recorder *rec, const struct ptl_layout *layout)
 {
-    struct ptl_perf_writer *writer = rec->capture->file.writer;
     pid_t last = 0;
     int status = 0;
 
     if (rec->cpu_wide)
-        return add_all_processes(writer, layout);
+        return add_all_processes(rec, layout);
     /* The threads of one process stand together. */
     for (size_t i = 0; i < rec->tid_count && !status; i++) {
         pid_t pid = proc_tgid(rec->tids[i]);
-        if (pid && pid != last)
-            status = proc_synthesize(writer, layout, pid);
+        if (!pid && proc_missed(errno))
+            status = capture_knows(rec->capture, rec->tids[i], PROC_UNREAD);
+        else if (pid && pid != last)
+            status = add_process(rec, layout, pid);
         last = pid;
     }
     return status;
+}
+
+/* What cannot be had, with errno: said here, as no writer has failed. */
+static int unsaid(struct perf_recorder *rec, const char *what)
+{
+    capture_error(rec->capture, "cannot %s %s: %s.", what, rec->capture->options->output,
+                  strerror(errno));
+    rec->capture->write_failed = 1;
+    return PTL_IO;
 }
 
 int perf_write_begin(struct perf_recorder *rec)
@@ -164,7 +189,10 @@ int perf_write_begin(struct perf_recorder *rec)
     struct ptl_perf_writer *writer = rec->capture->file.writer;
     int status = add_events(rec);
 
-    kernel_save_vdso(rec->capture->file.path, writer);
+    if (!status)
+        status = kernel_save_vdso(rec->capture->file.path, writer);
+    if (status == PROC_UNREAD)
+        return unsaid(rec, "save the [vdso] beside");
     if (!status)
         status = ptl_perf_writer_begin(writer);
     if (!status)
@@ -173,6 +201,8 @@ int perf_write_begin(struct perf_recorder *rec)
         status = add_index(rec);
     if (!status && rec->capture->event.kernel)
         status = kernel_write_maps(writer, &layout);
+    if (status == PROC_UNREAD)
+        return unsaid(rec, "read the maps of the kernel for");
     if (!status)
         status = add_processes(rec, &layout);
     return status ? status : ptl_perf_write_init_done(writer);

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -152,7 +151,7 @@ static size_t area_parts(const struct perf_lane *lane, uint64_t from, uint64_t l
 
 /* After TRUNCATED the event is off. A kernel bug before 6.16 leaves it half on when it ran
  * on CPU 0, so switch it off first. */
-static void restart(const struct perf_recorder *rec, const struct perf_lane *lane, int was_full)
+static void restart(struct perf_recorder *rec, const struct perf_lane *lane, int was_full)
 {
     size_t index = (size_t)(lane - rec->lanes);
 
@@ -160,8 +159,8 @@ static void restart(const struct perf_recorder *rec, const struct perf_lane *lan
         if (rec->pt.lane_of[i] != index)
             continue;
         if (was_full)
-            ioctl(rec->pt.fds[i], PERF_EVENT_IOC_DISABLE, 0);
-        ioctl(rec->pt.fds[i], PERF_EVENT_IOC_ENABLE, 0);
+            perf_turn(rec, rec->pt.fds[i], 0);
+        perf_turn(rec, rec->pt.fds[i], 1);
     }
 }
 

@@ -41,7 +41,17 @@ static int add_tid(void *context, pid_t tid)
 
 static int gone(struct perf_recorder *rec, int id)
 {
-    capture_error(rec->capture, "there is no process or thread %d.", id);
+    if (proc_missed(errno))
+        capture_error(rec->capture, "cannot look at process or thread %d: %s.", id,
+                      strerror(errno));
+    else
+        capture_error(rec->capture, "there is no process or thread %d.", id);
+    return -1;
+}
+
+static int no_memory(const struct perf_recorder *rec)
+{
+    capture_error(rec->capture, "out of memory.");
     return -1;
 }
 
@@ -62,17 +72,18 @@ static int find_tids(struct perf_recorder *rec)
 {
     const struct capture_options *options = rec->capture->options;
 
-    if (options->target == TARGET_COMMAND)
-        return add_tid(rec, rec->capture->command.pid);
-    if (options->target == TARGET_CPUS)
-        return add_tid(rec, -1);
+    if (options->target == TARGET_COMMAND || options->target == TARGET_CPUS) {
+        pid_t tid = options->target == TARGET_CPUS ? -1 : rec->capture->command.pid;
+
+        return add_tid(rec, tid) ? no_memory(rec) : 0;
+    }
     for (size_t i = 0; i < options->ids.count; i++) {
         int id = options->ids.ids[i];
         if (options->target == TARGET_TIDS) {
             if (!proc_tgid(id))
                 return gone(rec, id);
             if (add_tid(rec, id))
-                return -1;
+                return no_memory(rec);
         } else if (add_process(rec, id)) {
             return gone(rec, id);
         }
@@ -85,7 +96,7 @@ static int add_lane(struct perf_recorder *rec, int cpu, pid_t tid)
     struct perf_lane *lanes = realloc(rec->lanes, (rec->lane_count + 1) * sizeof(*lanes));
 
     if (!lanes)
-        return -1;
+        return no_memory(rec);
     rec->lanes = lanes;
     lanes += rec->lane_count++;
     memset(lanes, 0, sizeof(*lanes));
@@ -394,13 +405,22 @@ int perf_open_all(struct perf_recorder *rec)
         rec->polls[i].fd = rec->pt.fds[i];
         rec->polls[i].events = POLLIN;
     }
-    return rec->polls ? 0 : -1;
+    return rec->polls ? 0 : no_memory(rec);
+}
+
+void perf_turn(struct perf_recorder *rec, int fd, int on)
+{
+    if (!ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) || rec->failed)
+        return;
+    capture_error(rec->capture, "cannot switch tracing %s: %s.", on ? "on" : "off",
+                  strerror(errno));
+    rec->failed = 1;
 }
 
 void perf_switch(struct perf_recorder *rec, int on)
 {
     for (size_t i = 0; i < rec->pt.count; i++)
-        ioctl(rec->pt.fds[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+        perf_turn(rec, rec->pt.fds[i], on);
     rec->tracing = (uint8_t)on;
 }
 

@@ -27,7 +27,7 @@ static int read_line(const char *dir, const char *name, char *line, size_t size)
     got = fgets(line, (int)size, file);
     fclose(file);
     if (!got) {
-        errno = EIO;
+        errno = EIO; /* there are no empty ones */
         return -1;
     }
     line[strcspn(line, "\n")] = '\0';
@@ -63,48 +63,76 @@ static int parse_format(struct pmu_format *format, const char *text)
     return 0;
 }
 
-static void add_format(struct pmu *pmu, const char *dir, const char *name)
+/* What is not known here is passed over; what cannot be read is missed: a term, or what the clock
+ * of the trace is. Returns 0 or -1 with errno. */
+static int add_format(struct pmu *pmu, const char *dir, const char *name)
 {
     struct pmu_format *format = &pmu->format[pmu->formats];
     char line[64];
 
-    if (pmu->formats == PMU_FORMATS || strlen(name) >= sizeof(format->name) ||
-        read_line(dir, name, line, sizeof(line)) || parse_format(format, line))
-        return;
+    if (pmu->formats == PMU_FORMATS || strlen(name) >= sizeof(format->name))
+        return 0;
+    if (read_line(dir, name, line, sizeof(line)))
+        return -1;
+    if (parse_format(format, line))
+        return 0;
     memcpy(format->name, name, strlen(name) + 1);
     pmu->formats++;
+    return 0;
 }
 
-static void add_cap(struct pmu *pmu, const char *dir, const char *name)
+static int add_cap(struct pmu *pmu, const char *dir, const char *name)
 {
     struct pmu_cap *cap = &pmu->cap[pmu->caps];
     char line[64];
 
-    if (pmu->caps == PMU_CAPS || strlen(name) >= sizeof(cap->name) ||
-        read_line(dir, name, line, sizeof(line)))
-        return;
+    if (pmu->caps == PMU_CAPS || strlen(name) >= sizeof(cap->name))
+        return 0;
+    if (read_line(dir, name, line, sizeof(line)))
+        return -1;
     memcpy(cap->name, name, strlen(name) + 1);
     cap->value = strtoull(line, NULL, 16); /* capabilities are hexadecimal without 0x */
     pmu->caps++;
+    return 0;
 }
 
-static void each_file(struct pmu *pmu, const char *dir, const char *sub,
-                      void (*add)(struct pmu *, const char *, const char *))
+/* A directory that is not there has no files. Returns 0 or -1 with errno. */
+static int each_file(struct pmu *pmu, const char *dir, const char *sub,
+                     int (*add)(struct pmu *, const char *, const char *))
 {
     char path[512];
     struct dirent *entry;
     DIR *files;
+    int err = 0;
 
-    if (snprintf(path, sizeof(path), "%s/%s", dir, sub) >= (int)sizeof(path))
-        return;
+    if (snprintf(path, sizeof(path), "%s/%s", dir, sub) >= (int)sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
     files = opendir(path);
     if (!files)
-        return;
-    while ((entry = readdir(files))) {
-        if (entry->d_name[0] != '.')
-            add(pmu, path, entry->d_name);
-    }
+        return errno == ENOENT ? 0 : -1;
+    do {
+        errno = 0;
+        entry = readdir(files);
+        if (entry ? entry->d_name[0] != '.' && add(pmu, path, entry->d_name) : errno != 0)
+            err = errno;
+    } while (entry && !err);
     closedir(files);
+    errno = err;
+    return err ? -1 : 0;
+}
+
+/* A number that not all kernels, or CPUs, have: then 0. Returns 0 or -1 with errno. */
+static int optional_number(const char *dir, const char *name, uint32_t *value)
+{
+    char line[64];
+
+    *value = 0;
+    if (read_line(dir, name, line, sizeof(line)))
+        return errno == ENOENT ? 0 : -1;
+    *value = (uint32_t)strtoul(line, NULL, 10);
+    return 0;
 }
 
 static int by_position(const void *a, const void *b)
@@ -129,13 +157,14 @@ int pmu_load(struct pmu *pmu, const char *sysfs, const char *name)
         return -1;
     memcpy(pmu->name, name, strlen(name) + 1);
     pmu->type = (uint32_t)strtoul(line, NULL, 10);
-    each_file(pmu, dir, "format", add_format);
-    each_file(pmu, dir, "caps", add_cap);
+    if (each_file(pmu, dir, "format", add_format) || each_file(pmu, dir, "caps", add_cap) ||
+        optional_number(dir, "nr_addr_filters", &pmu->nr_addr_filters) ||
+        optional_number(dir, "max_nonturbo_ratio", &pmu->max_nonturbo_ratio))
+        return -1;
     qsort(pmu->format, pmu->formats, sizeof(*pmu->format), by_position);
-    pmu->nr_addr_filters = read_number(dir, "nr_addr_filters");
-    pmu->max_nonturbo_ratio = read_number(dir, "max_nonturbo_ratio");
-    if (!read_line(dir, "tsc_art_ratio", line, sizeof(line)) &&
-        sscanf(line, "%u:%u", &pmu->tsc_ratio, &pmu->art_ratio) != 2)
+    if (read_line(dir, "tsc_art_ratio", line, sizeof(line)))
+        return errno == ENOENT ? 0 : -1;
+    if (sscanf(line, "%u:%u", &pmu->tsc_ratio, &pmu->art_ratio) != 2)
         pmu->tsc_ratio = pmu->art_ratio = 0;
     return 0;
 }

@@ -36,7 +36,7 @@ int proc_maps(pid_t pid, int (*each)(void *context, const struct proc_map *map),
     char path[64], *line = NULL;
     size_t cap = 0;
     struct proc_map map;
-    int result = 0;
+    int result = 0, err;
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
@@ -48,8 +48,12 @@ int proc_maps(pid_t pid, int (*each)(void *context, const struct proc_map *map),
         if (!parse_map(&map, line))
             result = each(context, &map);
     }
+    if (!result && !feof(file))
+        result = -1;
+    err = errno;
     free(line);
     fclose(file);
+    errno = err;
     return result;
 }
 
@@ -57,37 +61,50 @@ int proc_threads(pid_t pid, int (*each)(void *context, pid_t tid), void *context
 {
     char path[64];
     struct dirent *entry;
-    int result = 0;
+    int result = 0, err;
     DIR *dir;
 
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     dir = opendir(path);
     if (!dir)
         return -1;
-    while (!result && (entry = readdir(dir))) {
-        if (isdigit((unsigned char)entry->d_name[0]))
+    do {
+        errno = 0;
+        entry = readdir(dir);
+        if (!entry)
+            result = errno ? -1 : 0;
+        else if (isdigit((unsigned char)entry->d_name[0]))
             result = each(context, (pid_t)strtol(entry->d_name, NULL, 10));
-    }
+    } while (entry && !result);
+    err = errno;
     closedir(dir);
+    errno = err;
     return result;
 }
 
+/* 0 with errno if it cannot be read. */
 static pid_t status_field(pid_t tid, const char *name)
 {
     char path[64], line[256];
     pid_t value = 0;
     FILE *file;
+    int err = ESRCH;
 
     snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
     file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file)) {
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof(line), file)) {
         if (!strncmp(line, name, strlen(name))) {
             value = (pid_t)strtol(line + strlen(name), NULL, 10);
+            err = 0;
             break;
         }
     }
-    if (file)
-        fclose(file);
+    if (err && !feof(file))
+        err = errno;
+    fclose(file);
+    errno = err;
     return value;
 }
 
@@ -122,13 +139,16 @@ int proc_comm(pid_t tid, char comm[32])
     char path[64];
     FILE *file;
     char *got;
+    int err;
 
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)tid);
     file = fopen(path, "re");
     if (!file)
         return -1;
     got = fgets(comm, 32, file);
+    err = errno;
     fclose(file);
+    errno = err;
     if (!got)
         return -1;
     comm[strcspn(comm, "\n")] = '\0';
@@ -184,6 +204,19 @@ static int synthesize_map(void *context, const struct proc_map *map)
     return s->status;
 }
 
+int proc_missed(int err)
+{
+    return err != ENOENT && err != ESRCH && err != EACCES && err != EPERM;
+}
+
+/* Something of the process could not be read: that matters unless it has gone, or is hidden. */
+static int missed(struct synthesis *s)
+{
+    if (!s->status && proc_missed(errno))
+        s->status = PROC_UNREAD;
+    return s->status;
+}
+
 /* FORK says which process a thread belongs to; COMM names it. */
 static int synthesize_thread(void *context, pid_t tid)
 {
@@ -195,10 +228,14 @@ static int synthesize_thread(void *context, pid_t tid)
     record.u.task.pid = (uint32_t)s->pid;
     record.u.task.tid = (uint32_t)tid;
     record.u.task.ppid = (uint32_t)(tid == s->pid ? proc_parent(s->pid) : s->pid);
+    if (!record.u.task.ppid && errno && missed(s))
+        return s->status;
     record.u.task.ptid = record.u.task.ppid;
     s->status = ptl_perf_write_record(s->writer, &record, s->layout);
-    if (s->status || proc_comm(tid, comm))
+    if (s->status)
         return s->status;
+    if (proc_comm(tid, comm))
+        return missed(s);
     clear_record(&record, PTL_REC_COMM, 0);
     record.u.comm.pid = (uint32_t)s->pid;
     record.u.comm.tid = (uint32_t)tid;
@@ -221,9 +258,9 @@ int proc_synthesize(struct ptl_perf_writer *writer, const struct ptl_layout *lay
     if (synthesize_thread(&s, pid))
         return s.status;
     /* The maps before the other threads: those belong to the same process. */
-    proc_maps(pid, synthesize_map, &s);
-    if (s.status)
+    if (proc_maps(pid, synthesize_map, &s) && missed(&s))
         return s.status;
-    proc_threads(pid, synthesize_other, &s);
+    if (proc_threads(pid, synthesize_other, &s))
+        (void)missed(&s);
     return s.status;
 }

@@ -292,6 +292,7 @@ static int record(struct capture *capture)
         failed = run(&st, &limits);
         pin_self(&st, &own);
     }
+    capture->incomplete = failed != 0;
     if (st.snapshot_size && !failed)
         step_queue_snapshot(&st);
     step_free_all(&st);

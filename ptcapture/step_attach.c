@@ -233,9 +233,12 @@ static int seize(struct stepper *st, pid_t tid, pid_t tgid)
     }
     if (!t->code)
         t->code = code_new(tid);
-    if (!t->code || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
-        waitpid(tid, &t->first_status, __WALL) != tid)
+    if (!t->code)
+        errno = ENOMEM;
+    if (!t->code || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) || wait_for(tid, &t->first_status)) {
+        attach_failed(st, tid);
         return -1;
+    }
     return 0;
 }
 
@@ -271,7 +274,7 @@ static int seize_process(struct stepper *st, pid_t pid)
     do {
         of.added = 0;
         if (proc_threads(pid, seize_thread, &of) < 0) {
-            errno = ESRCH;
+            errno = proc_missed(errno) ? errno : ESRCH;
             attach_failed(st, pid);
             return -1;
         }
@@ -288,7 +291,7 @@ static int attach_ids(struct stepper *st)
         int failed;
 
         if (!tgid || id == getpid()) {
-            errno = tgid ? EINVAL : ESRCH;
+            errno = tgid ? EINVAL : proc_missed(errno) ? errno : ESRCH;
             attach_failed(st, id);
             return -1;
         }
@@ -313,9 +316,15 @@ static int seize_tree(struct stepper *st, pid_t pid)
     int child, failed = seize_process(st, pid);
 
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    file = failed ? NULL : fopen(path, "re");
+    if (failed)
+        return failed;
+    file = fopen(path, "re");
     while (file && !failed && fscanf(file, "%d", &child) == 1)
         failed = seize_tree(st, (pid_t)child);
+    if (!failed && (file ? ferror(file) : proc_missed(errno))) {
+        attach_failed(st, pid);
+        failed = -1;
+    }
     if (file)
         fclose(file);
     return failed;

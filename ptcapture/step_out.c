@@ -117,7 +117,8 @@ static int add_processes(struct stepper *st)
         for (struct step_thread *other = st->threads; other != t; other = other->next)
             first &= other->tgid != t->tgid;
         if (first && t->code)
-            status = proc_synthesize(writer, &st->layout, t->tgid);
+            status =
+                capture_knows(st->capture, t->tgid, proc_synthesize(writer, &st->layout, t->tgid));
     }
     return status ? status : ptl_perf_write_init_done(writer);
 }
@@ -247,7 +248,8 @@ void step_out_comm(struct stepper *st, const struct step_thread *t)
     char comm[32] = "";
 
     st->made++;
-    proc_comm(t->tid, comm);
+    if (proc_comm(t->tid, comm) && proc_missed(errno))
+        step_out_wrote(st, capture_knows(st->capture, t->tgid, PROC_UNREAD));
     step_out_make(st, t, capture_now(), &record, PTL_REC_COMM);
     record.misc = PTL_MISC_COMM_EXEC;
     record.u.comm.pid = (uint32_t)t->tgid;
@@ -281,7 +283,8 @@ void step_out_maps(struct stepper *st, const struct step_thread *t)
     of.st = st;
     of.t = t;
     make_id(st, t, capture_now(), &of.id);
-    proc_maps(t->tid, put_map, &of);
+    if (proc_maps(t->tid, put_map, &of) && !st->failed && proc_missed(errno))
+        step_out_wrote(st, capture_knows(st->capture, t->tgid, PROC_UNREAD));
 }
 
 /* --- truth

@@ -6,7 +6,7 @@
  *   -p FILE   the library to preload
  *   -d DIR    where to work; the command runs in a directory below it, files it makes are called
  *             made*, and others are not there: name them by their whole path
- *   -k KINDS  kinds of failures, separated by commas: memory,io,space,eintr,short
+ *   -k KINDS  kinds of failures, separated by commas: memory,io,space,eintr,short,event
  *   -m N      about N calls of each kind, evenly spread (default: all)
  *   -1        one process for each call, from the beginning: for what has threads or children.
  *             Else the command runs once for each kind, and children of it fail (FAULT_SERVE)
@@ -14,6 +14,7 @@
  *   -P        standard input and output are pipes, with -1
  *   -l TEXT   a command for the shell that shows what was made, and fails if that is not whole
  *             (default: what the command has printed and the files it made, as they are)
+ *   -c TEXT   a command for the shell that must succeed after each call, whatever came of it
  *   -v        say what came of each call
  *
  * Right is: the same status and result as without a failure, or else a status that is not 0, a
@@ -46,10 +47,11 @@ struct result {
     int status; /* as the shell has it */
     struct text left, err;
     int whole; /* as the command of -l has it */
+    int holds; /* as that of -c */
 };
 
 struct fault {
-    const char *preload, *work, *input, *look, *name, *kind;
+    const char *preload, *work, *input, *look, *holds, *name, *kind;
     char **command;
     unsigned long most;
     int each, pipes, verbose;
@@ -151,8 +153,8 @@ static int shell_status(int status)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* As -l shows it. */
-static void look(const struct fault *f, const char *dir, struct result *r)
+/* Does the command succeed? What it says is added to `text`. */
+static int ask(const char *command, const char *dir, struct text *text)
 {
     int ends[2], status;
     pid_t pid;
@@ -163,15 +165,15 @@ static void look(const struct fault *f, const char *dir, struct result *r)
     if (!pid) {
         if (chdir(dir) || dup2(ends[1], STDOUT_FILENO) < 0 || dup2(ends[1], STDERR_FILENO) < 0)
             die(dir);
-        execl("/bin/sh", "sh", "-c", f->look, (char *)NULL);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         die("sh");
     }
     close(ends[1]);
-    add_fd(&r->left, ends[0]);
+    add_fd(text, ends[0]);
     close(ends[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    r->whole = !status;
+    return !status;
 }
 
 static void gather(const struct fault *f, const char *dir, int status, struct result *r)
@@ -179,10 +181,12 @@ static void gather(const struct fault *f, const char *dir, int status, struct re
     struct dirent **entries;
     int n;
 
-    *r = (struct result){.status = shell_status(status)};
+    *r = (struct result){.status = shell_status(status), .holds = 1};
     add_file(&r->err, dir, "err");
+    if (f->holds)
+        r->holds = ask(f->holds, dir, &r->err);
     if (f->look) {
-        look(f, dir, r);
+        r->whole = ask(f->look, dir, &r->left);
         return;
     }
     add_file(&r->left, dir, "out");
@@ -216,6 +220,8 @@ static const char *judge(const struct fault *f, const struct result *r)
         return "a sanitizer speaks";
     if (r->status >= 124 && (r->status != 127 || quiet)) /* 127: cannot run a command */
         return "crashed, or took too long";
+    if (!r->holds)
+        return "what must hold afterwards does not";
     if (r->status == f->want.status && same(&r->left, &f->want.left))
         return NULL;
     if (strict)
@@ -237,6 +243,23 @@ static void show_tail(const struct text *text)
         fwrite(text->bytes + from, 1, text->len - from, stdout);
 }
 
+/* The lines of one that the other has not, each behind the sign. */
+static void show_only(const struct text *one, const struct text *other, char sign)
+{
+    for (const char *line = one->bytes, *end; line && *line; line = end) {
+        size_t len = strcspn(line, "\n");
+        int found = 0;
+
+        end = line + len + (line[len] == '\n');
+        for (const char *at = other->bytes; at && *at && !found; at += at[0] == '\n') {
+            found = strcspn(at, "\n") == len && !memcmp(at, line, len);
+            at += strcspn(at, "\n");
+        }
+        if (!found)
+            printf("  %c %.*s\n", sign, (int)len, line);
+    }
+}
+
 static void judge_one(struct fault *f, unsigned long n, const char *dir, int status)
 {
     struct result r;
@@ -254,6 +277,10 @@ static void judge_one(struct fault *f, unsigned long n, const char *dir, int sta
     if (wrong) {
         printf("note: %s: %s %lu: %s; status %d\n", f->name, f->kind, n, wrong, r.status);
         show_tail(&r.err);
+        if (f->look) {
+            show_only(&f->want.left, &r.left, '-');
+            show_only(&r.left, &f->want.left, '+');
+        }
         fflush(stdout);
     }
     drop(&r);
@@ -455,9 +482,11 @@ static void do_kind(struct fault *f)
     snprintf(counter, sizeof(counter), "%s/count", f->work);
     setenv("FAULT_COUNT", counter, 1);
     gather(f, dir, run(f, dir, 0), &f->want);
-    if (f->want.status == 2 || f->want.status > 3 || (f->look && !f->want.whole)) {
+    if (f->want.status == 2 || f->want.status > 3 || (f->look && !f->want.whole) ||
+        !f->want.holds) {
         printf("note: %s: status %d without a failure\n", f->name, f->want.status);
         show_tail(&f->want.err);
+        show_tail(&f->want.left);
         f->bad++;
     } else {
         count = read_count(counter);
@@ -479,7 +508,7 @@ int main(int argc, char **argv)
     char *kinds = NULL;
     int c;
 
-    while ((c = getopt(argc, argv, "+p:d:k:m:1i:Pl:v")) != -1) {
+    while ((c = getopt(argc, argv, "+p:d:k:m:1i:Pl:c:v")) != -1) {
         switch (c) {
         case 'p':
             f.preload = optarg;
@@ -504,6 +533,9 @@ int main(int argc, char **argv)
             break;
         case 'l':
             f.look = optarg;
+            break;
+        case 'c':
+            f.holds = optarg;
             break;
         case 'v':
             f.verbose = 1;

@@ -2,11 +2,12 @@
 /*
  * preload.c - make one call of a program into libc fail: LD_PRELOAD, with
  *
- *   FAULT_KIND   memory  what allocates: ENOMEM
+ *   FAULT_KIND   memory  what allocates, also in the kernel (maps, threads): ENOMEM
  *                io      open, read, write, map, look at a file, close it...: EIO
  *                space   what writes or makes a file: ENOSPC
  *                eintr   what waits: EINTR
  *                short   what reads or writes: one byte only
+ *                event   what opens or controls events of the kernel: EIO
  *   FAULT_AT     which of these calls, from 1; 0: none
  *   FAULT_COUNT  a file to which the number of calls is written at the end
  *   FAULT_SERVE  instead of FAULT_AT, for programs of one thread: from FAULT_AT on at each
@@ -33,15 +34,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload.h"
 
-enum kind { NONE, MEMORY, IO, SPACE, INTERRUPT, SHORT };
+enum kind { NONE, MEMORY, IO, SPACE, INTERRUPT, SHORT, EVENT };
 
 static enum kind kind;
 static unsigned long at, step;
@@ -62,7 +66,7 @@ static unsigned long number(const char *name, unsigned long otherwise)
 
 __attribute__((constructor)) static void begin(void)
 {
-    static const char *const names[] = {"none", "memory", "io", "space", "eintr", "short"};
+    static const char *const names[] = {"none", "memory", "io", "space", "eintr", "short", "event"};
     const char *text = getenv("FAULT_KIND");
 
     count_path = getenv("FAULT_COUNT");
@@ -333,7 +337,7 @@ static int fails(unsigned kinds)
 {
     if (!now(kinds))
         return 0;
-    errno = kind == SPACE ? ENOSPC : kind == INTERRUPT ? EINTR : EIO;
+    errno = kind == SPACE ? ENOSPC : kind == INTERRUPT ? EINTR : kind == MEMORY ? ENOMEM : EIO;
     return 1;
 }
 
@@ -367,6 +371,40 @@ int open64(const char *path, int flags, ...)
 FILE *fopen(const char *path, const char *mode)
 {
     return fails(IN(IO)) ? NULL : REAL(fopen)(path, mode);
+}
+
+/* Of a stream that has failed ferror() tells. */
+static int fails_stream(FILE *file)
+{
+    if (!fails(IN(IO)))
+        return 0;
+    file->_flags |= _IO_ERR_SEEN;
+    return 1;
+}
+
+char *fgets(char *line, int size, FILE *file)
+{
+    return fails_stream(file) ? NULL : REAL(fgets)(line, size, file);
+}
+
+/* What getline() is, and fscanf(). */
+ssize_t __getdelim(char **line, size_t *size, int delimiter, FILE *file)
+{
+    return fails_stream(file) ? -1 : REAL(__getdelim)(line, size, delimiter, file);
+}
+
+int __isoc99_fscanf(FILE *file, const char *format, ...);
+int __isoc99_fscanf(FILE *file, const char *format, ...)
+{
+    va_list ap;
+    int n;
+
+    if (fails_stream(file))
+        return EOF;
+    va_start(ap, format);
+    n = vfscanf(file, format, ap);
+    va_end(ap);
+    return n;
 }
 
 DIR *opendir(const char *path)
@@ -451,10 +489,10 @@ ssize_t vmsplice(int fd, const struct iovec *parts, size_t n, unsigned flags)
              REAL(vmsplice)(fd, &one, 1, flags));
 }
 
-/* What belongs to no file is memory. */
+/* What belongs to no file is memory only. */
 void *mmap(void *addr, size_t n, int prot, int flags, int fd, off_t where)
 {
-    if (fd < 0 ? no_memory(CALLER) : fails(IN(IO)))
+    if (fd < 0 ? no_memory(CALLER) : fails(IN(IO) | IN(MEMORY)))
         return MAP_FAILED;
     return REAL(mmap)(addr, n, prot, flags, fd, where);
 }
@@ -496,7 +534,45 @@ pid_t waitpid(pid_t pid, int *status, int options)
 
 int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
-    return fails(IN(INTERRUPT)) ? -1 : REAL(poll)(fds, n, timeout);
+    return fails(IN(INTERRUPT) | IN(MEMORY)) ? -1 : REAL(poll)(fds, n, timeout);
+}
+
+/* All of it is still to come. */
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    if (!fails(IN(INTERRUPT)))
+        return REAL(nanosleep)(time, left);
+    if (left)
+        *left = *time;
+    return -1;
+}
+
+/* --- events ------------------------------------------------------------------------------------
+ */
+
+int ioctl(int fd, unsigned long request, ...)
+{
+    va_list ap;
+    void *argument;
+
+    va_start(ap, request);
+    argument = va_arg(ap, void *);
+    va_end(ap);
+    return fails(IN(EVENT)) ? -1 : REAL(ioctl)(fd, request, argument);
+}
+
+long syscall(long number_of, ...)
+{
+    va_list ap;
+    long a[6];
+
+    va_start(ap, number_of);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(ap, long);
+    va_end(ap);
+    if (number_of == SYS_perf_event_open && fails(IN(EVENT)))
+        return -1;
+    return REAL(syscall)(number_of, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 pid_t fork(void)

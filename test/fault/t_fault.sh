@@ -59,7 +59,15 @@ void _start(void)
                      "1: mov $60, %eax; xor %edi, %edi; syscall");
 }
 C
-gcc -O1 -w -static -nostdlib -o tiny tiny.c && gcc -O1 -w -static -nostdlib -o twins twins.c || fail 'no compiler'
+cat >nap.c <<'C'
+/* A few instructions and a nap, for ever. */
+void _start(void)
+{
+    __asm__ volatile("push $1000000; push $0; 1: mov $3, %ecx; 2: dec %ecx; jnz 2b; mov $35, %eax;"
+                     "mov %rsp, %rdi; xor %esi, %esi; syscall; jmp 1b");
+}
+C
+gcc -O1 -w -static -nostdlib -o nap nap.c && gcc -O1 -w -static -nostdlib -o tiny tiny.c && gcc -O1 -w -static -nostdlib -o twins twins.c || fail 'no compiler'
 tiny=$tmp/tiny
 recorder=1
 timeout 240 ptcapture -q --backend step -z -o tiny.data -- ./tiny &&
@@ -181,6 +189,16 @@ if [ "$recorder" ]; then
         'ptcapture, a fork' "${record[@]}" -o made.data -- "$tmp/twins"
     fault -1 -l "$whole && grep '}\$' made.json" -- 'ptcapture, losses' \
         "${record[@]}" --losses=json:made.json -o made.data -- "$tiny"
+    # One that runs already goes on, and nobody has it by the collar.
+    "$tmp/nap" &
+    victim=$!
+    holds="grep -q '^State:.[RS]' /proc/$victim/status && grep -q '^TracerPid:.0' /proc/$victim/status"
+    ran='ptxed --no-inst made.data >ips 2>told; s=$?; sort -u ips | grep ^0; [ $s = 0 ] || cat told; exit $s'
+    for what in -p -t; do
+        fault -1 -c "$holds" -l "$ran" -- "ptcapture, attached $what" \
+            "${record[@]}" $what $victim --duration 0.05 -o made.data
+    done
+    kill $victim
     # What it cannot read it takes for not there.
     fault -1 "${found[@]}" -k space,eintr,short -- 'ptcapture, what can be recorded' ptcapture --check --json
 fi

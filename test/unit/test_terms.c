@@ -7,6 +7,9 @@
 /* The questions about PMUs that it asks. */
 #include "../../ptcapture/pmu.c" /* NOLINT(bugprone-suspicious-include) */
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 /* A PMU without cyc that allows few periods. */
 static void small_pmu(struct pmu *pmu)
 {
@@ -83,11 +86,52 @@ static void errors_name_what_is_valid(void **state)
     }
 }
 
+/* A PMU of which a file cannot be read has not fewer terms: it has none. */
+static void a_file_that_cannot_be_read(void **state)
+{
+    static const char *const files[] = {"caps/mtc", "format/cyc", "nr_addr_filters",
+                                        "max_nonturbo_ratio", "tsc_art_ratio"};
+    static const char *const dirs[] = {"", "/pt", "/pt/caps", "/pt/format"};
+    char root[] = "/tmp/test_terms-XXXXXX", path[128];
+    struct pmu pmu;
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    for (size_t i = 1; i < COUNT(dirs); i++) {
+        snprintf(path, sizeof(path), "%s%s", root, dirs[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    snprintf(path, sizeof(path), "%s/pt/type", root);
+    {
+        FILE *file = fopen(path, "w");
+
+        assert_non_null(file);
+        fputs("8\n", file);
+        fclose(file);
+    }
+    assert_int_equal(pmu_load(&pmu, root, "pt"), 0);
+    for (size_t i = 0; i < COUNT(files); i++) {
+        char bad[160];
+
+        snprintf(bad, sizeof(bad), "%s/pt/%s", root, files[i]);
+        assert_int_equal(mkdir(bad, 0700), 0); /* EISDIR */
+        if (!pmu_load(&pmu, root, "pt"))
+            fail_msg("%s is not missed", files[i]);
+        assert_int_equal(rmdir(bad), 0);
+    }
+    assert_int_equal(unlink(path), 0);
+    for (size_t i = COUNT(dirs); i-- > 0;) {
+        snprintf(path, sizeof(path), "%s%s", root, dirs[i]);
+        assert_int_equal(rmdir(path), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events),
         cmocka_unit_test(errors_name_what_is_valid),
+        cmocka_unit_test(a_file_that_cannot_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
