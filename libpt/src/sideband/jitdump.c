@@ -112,7 +112,7 @@ static int move(struct dump *dump, struct ptl__cursor *c, uint64_t time)
     old = ptl__taken(c, 8);
     code.addr = ptl__taken(c, 8);
     code.size = ptl__taken(c, 8);
-    i = ptl__map_get(&dump->by_addr, hash_of(dump, old));
+    i = dump->codes ? ptl__map_get(&dump->by_addr, hash_of(dump, old)) : PTL__MAP_NONE;
     while (i != PTL__MAP_NONE && dump->codes[i].addr != old)
         i = dump->codes[i].older;
     if (c->bad || i == PTL__MAP_NONE || dump->codes[i].size < code.size)
