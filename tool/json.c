@@ -128,18 +128,19 @@ static int put_string(struct out *out, const char *text, size_t len)
     out_char(out, '"');
     while (i < len) {
         size_t n = utf8_size(s + i, len - i);
+        int c1 = n == 2 && s[i] == 0xc2 && s[i + 1] < 0xa0; /* U+0080 ... U+009F */
 
-        if (n && s[i] >= 0x20 && s[i] != '"' && s[i] != '\\' && s[i] != 0x7f) {
+        if (n && s[i] >= 0x20 && s[i] != '"' && s[i] != '\\' && s[i] != 0x7f && !c1) {
             i += n;
             continue;
         }
         out_write(out, text + from, i - from);
         if (n)
-            put_escape(out, s[i]);
+            put_escape(out, s[i + (size_t)c1]);
         else
             out_write(out, "\\ufffd", 6);
         good &= n != 0;
-        from = ++i;
+        from = i += 1 + (size_t)c1;
     }
     out_write(out, text + from, len - from);
     out_char(out, '"');

@@ -59,7 +59,7 @@ plain 'ptdump, records' ptdump --sb:verbose named.data
 ptdump --extract-aux named named.data
 printf '.globl _start\n_start: .incbin "plain"\n' >symbol.s
 gcc -w -static -nostdlib -Wl,-Ttext=0x401000 -o symbol.elf symbol.s || fail "symbol.s"
-LC_ALL=C sed 's/_start/_\x1b[2Jt/g' symbol.elf >evil.elf
+LC_ALL=C sed 's/_start/_\x1b\xc2\x9b2t/g' symbol.elf >evil.elf
 plain 'symbols' ptxed --symbols --elf evil.elf --pt named-aux-idx0.bin
 check "symbols are there" grep -q '<_' out
 plain 'functions' ptxed --quiet --stat:functions --elf evil.elf --pt named-aux-idx0.bin
@@ -75,6 +75,9 @@ P
 plain 'configuration' ptdump --list-config host.data
 check "a host's name is one line" grep -q '^hostname.h?cpu' out
 check "and says nothing else" test "$(grep -cP "^cpu\t" out)" -eq 1
+
+ptxed --symbols --json --elf evil.elf --pt named-aux-idx0.bin >out 2>err
+check "JSON escapes them" test -s out -a "$(LC_ALL=C grep -ca "$escapes" out)" -eq 0
 
 # --- special files ----------------------------------------------------------------------------
 mkdir root/special

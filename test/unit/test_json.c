@@ -44,6 +44,7 @@ static void strings(void **state)
         {"plain", ",\"s\":\"plain\""},
         {"a\"b\\c/", ",\"s\":\"a\\\"b\\\\c/\""},
         {"\n\t\x01\x1f\x7f", ",\"s\":\"\\n\\u0009\\u0001\\u001f\\u007f\""},
+        {"\xc2\x80 \xc2\x9b[2J\xc2\x9f\xc2\xa0", ",\"s\":\"\\u0080 \\u009b[2J\\u009f\xc2\xa0\""},
         {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
          ",\"s\":\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\""},
         /* a lone continuation, overlong forms, a surrogate, beyond U+10FFFF, cut at the end */
