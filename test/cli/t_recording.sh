@@ -187,4 +187,20 @@ for ((i = 4096; i < size; i += 4096)); do
     [ $status -eq 1 ] || [ $status -eq 2 ] || fail "hardware, cut at $i: exit status $status"
     grep -qE 'cut|there' err || fail "hardware, cut at $i: silent"
 done
+
+# A directory: parts that are not there, though later ones are.
+mkdir "$tmp/parts"
+helper_perfdata "$tmp/parts-code" >"$tmp/parts/data"
+: >"$tmp/parts/data.0"
+: >"$tmp/parts/data.2"
+: >"$tmp/parts/data.old"
+ptdump --quiet "$tmp/parts" 2>"$tmp/err"
+check "a part that is missing is a loss" test $? -eq 1
+check "and named" grep -q 'data\.1: cannot be found' "$tmp/err"
+rm "$tmp/parts/data.2"
+ptdump --quiet "$tmp/parts" 2>"$tmp/err"
+check "after the last one none is" test $? -eq 0 -a ! -s "$tmp/err"
+ln -s nowhere "$tmp/parts/data.1"
+ptdump --quiet "$tmp/parts" 2>"$tmp/err"
+check "a link that leads nowhere is a loss" test $? -eq 1
 done_testing

@@ -2,9 +2,11 @@
 /* open.c - open and close recordings; problems; small memory. */
 #include "perfdata/internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #define MAX_PROBLEMS 1000 /* a broken file does not fill the memory */
@@ -76,18 +78,50 @@ static struct stream *new_stream(struct ptl_perf *perf)
     return s;
 }
 
+/* How many parts there should be: one may be missing, as copying may leave one out. */
+static unsigned count_parts(struct ptl_perf *perf)
+{
+    DIR *dir = opendir(perf->directory);
+    unsigned count = 0;
+
+    for (const struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        const char *number = entry->d_name + strlen("data.");
+        size_t digits;
+        unsigned long n;
+
+        if (strncmp(entry->d_name, "data.", strlen("data.")) != 0)
+            continue;
+        digits = strspn(number, "0123456789");
+        if (!digits || digits > 5 || number[digits] || (*number == '0' && digits > 1))
+            continue;
+        n = strtoul(number, NULL, 10);
+        count = n >= count ? (unsigned)n + 1 : count;
+    }
+    if (dir)
+        closedir(dir);
+    else
+        ptl__perf_complain(perf, PTL_BAD_FILE, 0, "the directory cannot be listed");
+    return count;
+}
+
 /* data.0, data.1, ... of a directory: records only, no header. */
 static int open_parts(struct ptl_perf *perf)
 {
-    for (unsigned i = 0;; i++) {
+    unsigned count = count_parts(perf), missing = 0;
+
+    for (unsigned i = 0; i < count; i++) {
         struct ptl_perf_problem problem = {0, 0, 0, ""};
         struct stream *s;
         char path[4096];
         struct stat st;
 
-        if (snprintf(path, sizeof(path), "%s/data.%u", perf->directory, i) >= (int)sizeof(path) ||
-            stat(path, &st))
+        if (snprintf(path, sizeof(path), "%s/data.%u", perf->directory, i) >= (int)sizeof(path))
             return 0;
+        if (stat(path, &st)) {
+            if (!missing++) /* once: the highest number may be any */
+                ptl__perf_complain(perf, PTL_BAD_FILE, 0, "data.%u: cannot be found", i);
+            continue;
+        }
         s = new_stream(perf);
         if (!s)
             return PTL_NOMEM;
@@ -98,6 +132,7 @@ static int open_parts(struct ptl_perf *perf)
         }
         s->end = s->view.len;
     }
+    return 0;
 }
 
 /* Time conversion and configuration of the PT event. */
