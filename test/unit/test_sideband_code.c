@@ -157,7 +157,7 @@ static void test_jit_order(void **state)
     ptl_sideband_free(sb);
 }
 
-#define MANY 200000
+#define MANY 100000
 
 /* --- what grows with the input only: with the square of it each of these takes many minutes -- */
 
