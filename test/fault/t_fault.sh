@@ -198,7 +198,8 @@ if [ "$recorder" ]; then
         fault -1 -c "$holds" -l "$ran" -- "ptcapture, attached $what" \
             "${record[@]}" $what $victim --duration 0.05 -o made.data
     done
-    kill $victim
+    kill -KILL $victim # the shell, if it has not become the program yet, would clean up for us
+    wait $victim 2>/dev/null
     # What it cannot read it takes for not there.
     fault -1 "${found[@]}" -k space,eintr,short -- 'ptcapture, what can be recorded' ptcapture --check --json
 fi
