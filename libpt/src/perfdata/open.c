@@ -78,48 +78,57 @@ static struct stream *new_stream(struct ptl_perf *perf)
     return s;
 }
 
+/* The number behind "data.", without zeros in front; -1 if the name is no such. */
+static long part_number(const char *name)
+{
+    const char *number = name + strlen("data.");
+    size_t digits;
+
+    if (strncmp(name, "data.", strlen("data.")) != 0)
+        return -1;
+    digits = strspn(number, "0123456789");
+    if (!digits || digits > 5 || number[digits] || (*number == '0' && digits > 1))
+        return -1;
+    return strtol(number, NULL, 10);
+}
+
 /* How many parts there should be: one may be missing, as copying may leave one out. */
-static unsigned count_parts(struct ptl_perf *perf)
+static long count_parts(struct ptl_perf *perf)
 {
     DIR *dir = opendir(perf->directory);
-    unsigned count = 0;
+    const struct dirent *entry = NULL;
+    long count = 0;
 
-    for (const struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
-        const char *number = entry->d_name + strlen("data.");
-        size_t digits;
-        unsigned long n;
-
-        if (strncmp(entry->d_name, "data.", strlen("data.")) != 0)
-            continue;
-        digits = strspn(number, "0123456789");
-        if (!digits || digits > 5 || number[digits] || (*number == '0' && digits > 1))
-            continue;
-        n = strtoul(number, NULL, 10);
-        count = n >= count ? (unsigned)n + 1 : count;
-    }
+    do {
+        errno = 0;
+        entry = dir ? readdir(dir) : NULL;
+        if (entry && part_number(entry->d_name) >= count)
+            count = part_number(entry->d_name) + 1;
+    } while (entry);
+    if (!dir || errno)
+        ptl__perf_complain(perf, PTL_BAD_FILE, 0, "the directory cannot be listed");
     if (dir)
         closedir(dir);
-    else
-        ptl__perf_complain(perf, PTL_BAD_FILE, 0, "the directory cannot be listed");
     return count;
 }
 
 /* data.0, data.1, ... of a directory: records only, no header. */
 static int open_parts(struct ptl_perf *perf)
 {
-    unsigned count = count_parts(perf), missing = 0;
+    long count = count_parts(perf);
+    int missing = 0;
 
-    for (unsigned i = 0; i < count; i++) {
+    for (long i = 0; i < count; i++) {
         struct ptl_perf_problem problem = {0, 0, 0, ""};
         struct stream *s;
         char path[4096];
         struct stat st;
 
-        if (snprintf(path, sizeof(path), "%s/data.%u", perf->directory, i) >= (int)sizeof(path))
+        if (snprintf(path, sizeof(path), "%s/data.%ld", perf->directory, i) >= (int)sizeof(path))
             return 0;
         if (stat(path, &st)) {
             if (!missing++) /* once: the highest number may be any */
-                ptl__perf_complain(perf, PTL_BAD_FILE, 0, "data.%u: cannot be found", i);
+                ptl__perf_complain(perf, PTL_BAD_FILE, 0, "data.%ld: cannot be found", i);
             continue;
         }
         s = new_stream(perf);
@@ -127,7 +136,7 @@ static int open_parts(struct ptl_perf *perf)
             return PTL_NOMEM;
         if (ptl__view_path(&s->view, path, perf->tmpdir, &problem)) {
             errno = problem.err;
-            ptl__perf_complain(perf, problem.status, 0, "data.%u: %s", i, problem.text);
+            ptl__perf_complain(perf, problem.status, 0, "data.%ld: %s", i, problem.text);
             s->view.bytes = (const uint8_t *)"";
         }
         s->end = s->view.len;
