@@ -90,7 +90,6 @@ int dsos_add_file(struct ptl_perf_writer *writer, const char *path, const char *
 {
     struct ptl_perf_build_id id;
     size_t len = sizeof(id.id);
-
     int status;
 
     memset(&id, 0, sizeof(id));

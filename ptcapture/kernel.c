@@ -119,21 +119,21 @@ static int write_modules(struct ptl_perf_writer *writer, const struct ptl_layout
     FILE *file = open_told(MODULES);
     char line[1024], name[128], label[136];
     unsigned long long size, addr;
-    int status = !file && errno ? PROC_UNREAD : 0;
+    int status = 0, err;
 
-    while (file && !status && fgets(line, sizeof(line), file)) {
+    if (!file)
+        return errno ? PROC_UNREAD : 0;
+    while (!status && fgets(line, sizeof(line), file)) {
         if (sscanf(line, "%127s %llu %*s %*s %*s 0x%llx", name, &size, &addr) != 3 || !addr)
             continue;
         snprintf(label, sizeof(label), "[%s]", name);
         status = write_map(writer, layout, label, addr, size, 0);
     }
-    if (file && !status) {
-        errno = close_told(file);
-        return errno ? PROC_UNREAD : 0;
-    }
-    if (file)
-        fclose(file);
-    return status;
+    err = close_told(file);
+    if (status || !err)
+        return status;
+    errno = err;
+    return PROC_UNREAD;
 }
 
 int kernel_write_maps(struct ptl_perf_writer *writer, const struct ptl_layout *layout)
@@ -152,17 +152,34 @@ int kernel_write_maps(struct ptl_perf_writer *writer, const struct ptl_layout *l
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-static int write_all(int fd, const char *bytes, size_t size)
+/* How much of `size` bytes there is, or -1 with errno. */
+static ssize_t read_at(int fd, void *bytes, size_t size, int64_t from)
 {
-    while (size) {
-        ssize_t n = write(fd, bytes, size);
+    size_t done = 0;
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
+    while (done < size) {
+        ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)from + (off_t)done);
+
+        if (n < 0 && errno != EINTR)
             return -1;
-        bytes += n;
-        size -= (size_t)n;
+        if (!n)
+            break;
+        done += n < 0 ? 0 : (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+/* Returns 0 or -1 with errno. */
+static int write_at(int fd, const void *bytes, size_t size, uint64_t to)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(to + done));
+
+        if (n < 0 && errno != EINTR)
+            return -1;
+        done += n < 0 ? 0 : (size_t)n;
     }
     return 0;
 }
@@ -171,16 +188,18 @@ static int copy_text(const char *from, const char *to)
 {
     char buf[1 << 16];
     ssize_t n = 0;
+    uint64_t at = 0;
     int in = ptl_open(from, O_RDONLY, 0), out, failed;
 
     if (in < 0)
         return -1;
     out = ptl_open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    while (out >= 0 && ((n = read(in, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR))) {
-        if (n > 0 && write_all(out, buf, (size_t)n)) {
+    while (out >= 0 && (n = read_at(in, buf, sizeof(buf), (int64_t)at)) > 0) {
+        if (write_at(out, buf, (size_t)n, at)) {
             n = -1;
             break;
         }
+        at += (uint64_t)n;
     }
     failed = out < 0 || n < 0 || close(out);
     close(in);
@@ -237,37 +256,6 @@ static int find_code(struct ranges *ranges)
     }
     errno = close_told(file);
     return errno ? -1 : 0;
-}
-
-/* How much of `size` bytes there is, or -1 with errno. */
-static ssize_t read_at(int fd, void *bytes, size_t size, int64_t from)
-{
-    size_t done = 0;
-
-    while (done < size) {
-        ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)from + (off_t)done);
-
-        if (n < 0)
-            return -1;
-        if (!n)
-            break;
-        done += (size_t)n;
-    }
-    return (ssize_t)done;
-}
-
-static int write_at(int fd, const void *bytes, size_t size, uint64_t to)
-{
-    size_t done = 0;
-
-    while (done < size) {
-        ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(to + done));
-
-        if (n < 0)
-            return -1;
-        done += (size_t)n;
-    }
-    return 0;
 }
 
 /* The part of the file that holds [from, to): the offset in kcore, -1 if no segment does, -2 with
@@ -414,7 +402,7 @@ int kernel_save_vdso(const char *output, struct ptl_perf_writer *writer)
     fd = ptl_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0) /* another user's, in a directory that all may write to: the same kernel's */
         return errno == EEXIST ? 0 : PROC_UNREAD;
-    failed = write_all(fd, (const char *)ehdr, size);
+    failed = write_at(fd, ehdr, size, 0);
     if (close(fd))
         failed = -1;
     return failed ? PROC_UNREAD : dsos_add_file(writer, path, "[vdso]", PTL_MISC_USER);

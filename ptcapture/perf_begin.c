@@ -4,8 +4,6 @@
 #include "perf.h"
 #include "proc.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -126,52 +124,49 @@ static int add_index(struct perf_recorder *rec)
 
 /* --- what runs already ------------------------------------------------------------------ */
 
-static int add_process(struct perf_recorder *rec, const struct ptl_layout *layout, pid_t pid)
+struct processes {
+    struct perf_recorder *rec;
+    const struct ptl_layout *layout;
+    int status;
+};
+
+static int add_process(void *context, pid_t pid)
 {
-    return capture_knows(rec->capture, pid,
-                         proc_synthesize(rec->capture->file.writer, layout, pid));
+    struct processes *p = context;
+
+    p->status = capture_knows(p->rec->capture, pid,
+                              proc_synthesize(p->rec->capture->file.writer, p->layout, pid));
+    return p->status;
 }
 
-static int add_all_processes(struct perf_recorder *rec, const struct ptl_layout *layout)
+static int add_all_processes(struct processes *p)
 {
-    DIR *dir = opendir("/proc");
-    struct dirent *entry = NULL;
-    int status = 0;
-
-    do {
-        errno = 0;
-        entry = dir ? readdir(dir) : NULL;
-        if (!dir || (!entry && errno)) {
-            capture_error(rec->capture, "cannot read which processes there are: %s.",
-                          strerror(errno));
-            rec->capture->write_failed = 1;
-            status = PTL_IO;
-        } else if (entry && isdigit((unsigned char)entry->d_name[0])) {
-            status = add_process(rec, layout, (pid_t)strtol(entry->d_name, NULL, 10));
-        }
-    } while (entry && !status);
-    if (dir)
-        closedir(dir);
-    return status;
+    if (proc_each(add_process, p) && !p->status) {
+        capture_error(p->rec->capture, "cannot read which processes there are: %s.",
+                      strerror(errno));
+        p->rec->capture->write_failed = 1;
+        p->status = PTL_IO;
+    }
+    return p->status;
 }
 
 static int add_processes(struct perf_recorder *rec, const struct ptl_layout *layout)
 {
+    struct processes p = {rec, layout, 0};
     pid_t last = 0;
-    int status = 0;
 
     if (rec->cpu_wide)
-        return add_all_processes(rec, layout);
+        return add_all_processes(&p);
     /* The threads of one process stand together. */
-    for (size_t i = 0; i < rec->tid_count && !status; i++) {
+    for (size_t i = 0; i < rec->tid_count && !p.status; i++) {
         pid_t pid = proc_tgid(rec->tids[i]);
         if (!pid && proc_missed(errno))
-            status = capture_knows(rec->capture, rec->tids[i], PROC_UNREAD);
+            p.status = capture_knows(rec->capture, rec->tids[i], PROC_UNREAD);
         else if (pid && pid != last)
-            status = add_process(rec, layout, pid);
+            (void)add_process(&p, pid);
         last = pid;
     }
-    return status;
+    return p.status;
 }
 
 /* What cannot be had, with errno: said here, as no writer has failed. */

@@ -57,15 +57,12 @@ int proc_maps(pid_t pid, int (*each)(void *context, const struct proc_map *map),
     return result;
 }
 
-int proc_threads(pid_t pid, int (*each)(void *context, pid_t tid), void *context)
+static int each_number(const char *path, int (*each)(void *context, pid_t id), void *context)
 {
-    char path[64];
     struct dirent *entry;
     int result = 0, err;
-    DIR *dir;
+    DIR *dir = opendir(path);
 
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    dir = opendir(path);
     if (!dir)
         return -1;
     do {
@@ -80,6 +77,19 @@ int proc_threads(pid_t pid, int (*each)(void *context, pid_t tid), void *context
     closedir(dir);
     errno = err;
     return result;
+}
+
+int proc_threads(pid_t pid, int (*each)(void *context, pid_t tid), void *context)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    return each_number(path, each, context);
+}
+
+int proc_each(int (*each)(void *context, pid_t pid), void *context)
+{
+    return each_number("/proc", each, context);
 }
 
 /* 0 with errno if it cannot be read. */

@@ -22,6 +22,8 @@ int proc_maps(pid_t pid, int (*each)(void *context, const struct proc_map *map),
 
 /* Call `each` for the threads of a process. As proc_maps(). */
 int proc_threads(pid_t pid, int (*each)(void *context, pid_t tid), void *context);
+/* The same for all processes. */
+int proc_each(int (*each)(void *context, pid_t pid), void *context);
 
 /* The process a thread belongs to, and its parent; 0 with errno if it has gone, or that cannot be
  * read. */

@@ -141,7 +141,6 @@ static void put_json(struct out *out, const char *name, const struct ptl_losses 
     json_end(&json);
 }
 
-/* Returns 0, or an errno. */
 /* The file is written when the input is no longer needed - by us. */
 static int is_input(const struct losses_options *o, const char *name)
 {
@@ -151,6 +150,7 @@ static int is_input(const struct losses_options *o, const char *name)
            to.st_dev == from.st_dev && to.st_ino == from.st_ino;
 }
 
+/* Returns 0, or an errno. */
 static int write_json(const struct losses_options *o, const char *name,
                       const struct ptl_losses *losses)
 {
